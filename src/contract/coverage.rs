@@ -95,6 +95,10 @@ pub(super) fn build(
         recipients: Vec::new(),
         guarded: places.guarded(root, keep_secrets),
         machine: places.transports().machine_of(root),
+        storage: places
+            .transports()
+            .storage_of(root)
+            .map(|place| ByteString::from(place.as_path())),
         folds,
         native: None,
     };

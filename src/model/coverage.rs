@@ -128,6 +128,10 @@ pub struct Coverage {
     /// addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
+    /// Location of the root's files, when it is on another machine that shows those of a volume or of a bound directory: containers that show
+    /// the same ones have the same location. A path of this machine if they lie on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<ByteString>,
     /// The root takes names that differ in case only for one, so excludes and places match in any case.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub folds: bool,
@@ -172,8 +176,14 @@ impl Coverage {
         ground(&self.root, self.machine.as_deref())
     }
 
-    /// Returns this root and another one in comparable form, if one lies in the other: as paths, as addresses of one machine, or as
-    /// `locations` that mounts of this machine show under two paths.
+    /// Returns the path of this machine, or the location in a storage, at which the files lie; the root itself if nothing else is known.
+    #[must_use]
+    pub fn stored_at(&self) -> PathBuf {
+        self.storage.as_ref().unwrap_or(&self.root).to_path()
+    }
+
+    /// Returns this root and another one in comparable form, if one lies in the other: as paths, as addresses of one machine, as locations in
+    /// one storage, or as `locations` that mounts of this machine show under two paths.
     #[must_use]
     pub fn common(&self, other: &Self, locations: &Locations) -> Option<(PathBuf, PathBuf)> {
         let below = |(a, b): &(PathBuf, PathBuf)| {
@@ -186,9 +196,10 @@ impl Coverage {
             return Some(named);
         }
         let there = (self.ground(), other.ground());
-        let by_name = [named, there].into_iter().find(|pair| below(pair).is_some());
-        let located = locations.of(&self.root.to_path());
-        let located = located.zip(locations.of(&other.root.to_path()));
+        let stored = (self.stored_at(), other.stored_at());
+        let located = locations.of(&stored.0).zip(locations.of(&stored.1));
+        let mut by_name = [named, there, stored].into_iter();
+        let by_name = by_name.find(|pair| below(pair).is_some());
         match (located.filter(|pair| below(pair).is_some()), by_name) {
             // The inner one shows another part of the outer one than its path says, or the same.
             (Some(located), Some(by_name)) if below(&located) == below(&by_name) => Some(by_name),
@@ -220,7 +231,7 @@ impl Coverage {
 
     /// Returns the roots in the same form if a mount below the other root shows this one, or a part of it.
     fn seen_below(&self, other: &Self, locations: &Locations) -> Option<(PathBuf, PathBuf)> {
-        let (root, outer) = (self.root.to_path(), other.root.to_path());
+        let (root, outer) = (self.stored_at(), other.stored_at());
         let mut mounted = locations.mounted_below(&outer).peekable();
         mounted.peek()?;
         let own = locations.of(&root)?;
@@ -285,6 +296,7 @@ impl Coverage {
             recipients: Vec::new(),
             guarded: Vec::new(),
             machine: None,
+            storage: None,
             folds: false,
             native: None,
         }

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use super::{Caller, Event, Locks, Recovery, RecoveryError, RestorePlan};
-use crate::model::{Intent, SnapshotRecord};
+use crate::model::{Coverage, Intent, SnapshotRecord};
 use crate::restore::{
     Allow, Cleared, MountRequest, Proposal, Purpose, Report, Scope, TakenBack, abort, composed_again, leave,
     of_instance, of_restore, of_step, proposal, propose, resume, settle,
 };
-use crate::session::{Allowed, ensure_outside_session, find_called, find_instance, refuse_living};
+use crate::session::{Allowed, ensure_outside_session, find_called, find_instance, refuse_living, roots};
 use crate::store::encryption::Identities;
 use crate::store::{InstanceRow, LockGuard, PendingRestore, RestoreJournal, RestoreStage, Store};
 
@@ -113,7 +113,8 @@ impl Recovery<'_> {
         let InterruptedRestore { row, waiting } = found;
         let store = self.store_for_writing()?;
         let mounts = waiting.intent.mounts.iter();
-        let roots: Vec<PathBuf> = mounts.map(|mount| mount.coverage.root.to_path()).collect();
+        let coverages: Vec<Coverage> = mounts.map(|mount| mount.coverage.clone()).collect();
+        let roots = roots(&coverages);
         let paths = match untouched {
             true => store.lock_restore_here(&roots)?,
             false => store.lock_restore(&roots)?,

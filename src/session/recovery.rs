@@ -22,10 +22,12 @@ impl Services<'_> {
     }
 }
 
-/// The mount roots of coverages.
+/// Returns the paths to lock for coverages: the mount roots, and the locations of their files, which other roots may show, too.
 #[must_use]
 pub fn roots(coverages: &[Coverage]) -> Vec<PathBuf> {
-    coverages.iter().map(|mount| mount.root.to_path()).collect()
+    let roots = coverages.iter().map(|mount| mount.root.to_path());
+    let places = coverages.iter().filter(|mount| mount.storage.is_some());
+    roots.chain(places.map(Coverage::stored_at)).collect()
 }
 
 /// Makes way for what works on what `coverages` hold: a restore that was decided is finished, one that had not begun is forgotten. Call it with

@@ -210,3 +210,47 @@ fn a_container_that_is_made_again_while_it_is_asked_about_is_not_taken_for_the_o
     assert!(!ended.status.is_some_and(|status| status.success()), "{ended}");
     assert!(!ended.text().contains("deleted"), "{ended}");
 }
+
+#[test]
+fn sessions_on_one_volume_overlap_by_whatever_container_they_reach_it() {
+    let Some(sandbox) = Sandbox::carried(Kind::Docker) else {
+        return;
+    };
+    let mut containers = Containers::new(&sandbox, "shared");
+    let host = sandbox.project("bound");
+    let (one, two) = (containers.start("one", &host), containers.start("two", &host));
+    let within = |script: &str| docker(&["exec", &one, "sh", "-c", script]);
+    let volume = format!("docker-volume://{}", containers.volume);
+    let here = host.to_str().unwrap().to_owned();
+    let pairs = [
+        (
+            format!("docker://{one}/data"),
+            format!("docker://{two}/data"),
+            "/data",
+        ),
+        (format!("docker://{one}/data"), volume, "/data"),
+        (format!("docker://{one}/host"), here, "/host"),
+    ];
+    // A volume is reached through a helper container.
+    let image = containers.image.clone();
+    let run = |words: &[&str]| {
+        let command = sandbox.command(words);
+        command.with("JACKIN_RECOVERY_HELPER_IMAGE", &image).run()
+    };
+    let begin = |target: &str| {
+        let begun = run(&["begin", "--snapshot", "project", target]).ok();
+        String::from_utf8_lossy(&begun.stdout).trim().to_owned()
+    };
+    for (first, second, at) in pairs {
+        within(&format!("echo one >{at}/f; echo keep >{at}/g; rm -f {at}/h"));
+        let (a, b) = (begin(&first), begin(&second));
+        within(&format!("echo a >{at}/f; echo b >{at}/g; echo new >{at}/h"));
+        run(&["end", &a]).ok();
+        let refused = run(&["restore", &a, "--yes"]).code(3);
+        refused.shows(&b);
+        run(&["end", &b]).ok();
+        let planned = run(&["restore", &a, "--dry-run"]).code(6);
+        planned.shows(&b);
+        assert_eq!(within(&format!("cat {at}/h")), "new\n", "{first} {second}");
+    }
+}

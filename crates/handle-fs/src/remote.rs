@@ -26,7 +26,7 @@ mod view;
 
 pub use address::{Address, Spot, VOLUME_PLACE};
 pub use answerer::{Answerer, Introduce};
-pub use backing::Backing;
+pub use backing::{Backing, Storage};
 pub(super) use backing::{is_of_container, is_of_volume};
 pub use connection::{Channel, Helper, Listener, Lost, Patience};
 pub use error_number::sent;

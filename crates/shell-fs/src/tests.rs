@@ -53,6 +53,7 @@ fn shell_of(shell: &str) -> io::Result<Channel> {
         cut: Box::new(|| ()),
         why: Box::new(move || child.wait().ok().map(|status| format!("it ended: {status}"))),
         backings: Vec::new(),
+        storages: Vec::new(),
         helper: None,
         copied: None,
         end: None,

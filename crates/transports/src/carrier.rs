@@ -322,6 +322,7 @@ impl<'e> Carrier<'e> {
         });
         Ok(Channel {
             backings: std::mem::take(&mut self.reach.backings),
+            storages: std::mem::take(&mut self.reach.storages),
             helper: self.reach.helper.take(),
             copied,
             end,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::docker::PATIENCE;
 use super::reach::{HELPER, Reach, chosen, words};
 use super::settings::Settings;
-use handle_fs::remote::{Backing, Helper, VOLUME_PLACE};
+use handle_fs::remote::{Backing, Helper, Storage, VOLUME_PLACE};
 use processes::CommandRequest;
 
 /// A container's state, its image, its id, and where its volumes lie, each with its type and its source here.
@@ -69,6 +69,38 @@ fn backings(id: &str, mounts: &[(&str, &str)]) -> Vec<Backing> {
     std::iter::once(own).chain(mounts.iter().map(volume)).collect()
 }
 
+/// Finds the location of what docker shows of its host: two containers with one volume or one bound directory show the same files. If
+/// docker's socket is here, so are they, and a local path shows them, too.
+fn storages<'m>(
+    docker: &Path,
+    path: &OsStr,
+    mounts: impl Iterator<Item = (&'m str, &'m str)>,
+) -> Vec<Storage> {
+    let mut mounts = mounts.filter(|(_, source)| source.starts_with('/')).peekable();
+    if mounts.peek().is_none() {
+        return Vec::new();
+    }
+    let asked = ask(
+        docker,
+        path,
+        &["context", "inspect", "--format", "{{.Endpoints.docker.Host}}"],
+    );
+    // Without contexts all that is known is that docker is the same.
+    let host = asked.unwrap_or_default();
+    let host = host.trim();
+    let storage = |(at, source): (&str, &str)| Storage {
+        at: PathBuf::from(at),
+        place: match host.starts_with("unix://") {
+            // Docker keeps a link in the path as it was given.
+            true => std::fs::canonicalize(source).unwrap_or_else(|_| PathBuf::from(source)),
+            false => Path::new("docker")
+                .join(host.replace('/', ":"))
+                .join(source.trim_start_matches('/')),
+        },
+    };
+    mounts.map(storage).collect()
+}
+
 /// Into a container by its name or id.
 ///
 /// # Errors
@@ -92,10 +124,15 @@ pub(crate) fn container(
         .filter(|id| !id.is_empty())
         .ok_or_else(|| io::Error::other(format!("docker inspect printed no id of the container {name}")))?;
     let backings = backings(id, &mounts);
+    let sources = mounts
+        .iter()
+        .filter_map(|(at, told)| Some((*at, told.split_once(' ')?.1)));
+    let storages = storages(docker, path, sources);
     // By its id from here on: another container can get the name at any time.
     if running == Some("true") {
         return Ok(Reach {
             backings,
+            storages,
             ..Reach::of(words(["exec", "-i", "-u", "0:0", id, "sh", "-c"]))
         });
     }
@@ -110,6 +147,7 @@ pub(crate) fn container(
     Ok(Reach {
         only,
         backings,
+        storages,
         helper: served_by(image.clone()),
         ..Reach::of(helper(["--volumes-from", id], &image))
     })
@@ -121,10 +159,10 @@ pub(crate) fn container(
 /// Why docker knows none of this name: a helper would make it.
 pub(crate) fn volume(settings: &Settings<'_>, docker: &Path, path: &OsStr, name: &str) -> io::Result<Reach> {
     // Docker tells no id of a volume, and its time of creation changes with its use.
-    ask(
+    let source = ask(
         docker,
         path,
-        &["volume", "inspect", "--format", "{{.Name}}", name],
+        &["volume", "inspect", "--format", "{{.Mountpoint}}", name],
     )?;
     let image = chosen(settings.image).unwrap_or_else(|| HELPER.to_owned());
     let told = ask(docker, path, &["image", "inspect", "--format", "{{.Id}}", &image]);
@@ -137,6 +175,7 @@ pub(crate) fn volume(settings: &Settings<'_>, docker: &Path, path: &OsStr, name:
     })?;
     Ok(Reach {
         only: vec![PathBuf::from(VOLUME_PLACE)],
+        storages: storages(docker, path, std::iter::once((VOLUME_PLACE, source.trim()))),
         helper: served_by(image.clone()),
         ..Reach::of(helper(["-v", &format!("{name}:{VOLUME_PLACE}")], &image))
     })

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use handle_fs::remote::{Backing, Helper};
+use handle_fs::remote::{Backing, Helper, Storage};
 
 use super::cleanup::Lifeline;
 
@@ -17,6 +17,8 @@ pub(crate) struct Reach {
     pub(crate) only: Vec<PathBuf>,
     /// Storage of the paths there, as far as it is known.
     pub(crate) backings: Vec<Backing>,
+    /// Location of the paths that other containers may show, too.
+    pub(crate) storages: Vec<Storage>,
     /// Helper that was started only for this.
     pub(crate) helper: Option<Helper>,
     /// Process that ends the transport after this program is gone, where a closed pipe may go unnoticed.
@@ -31,6 +33,7 @@ impl Reach {
             words,
             only: Vec::new(),
             backings: Vec::new(),
+            storages: Vec::new(),
             helper: None,
             lifeline: None,
             after: None,

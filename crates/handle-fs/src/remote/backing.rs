@@ -20,6 +20,27 @@ pub struct Backing {
     pub is_volume: bool,
 }
 
+/// Location of the files at and below a path of another machine, the same for all containers that show them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Storage {
+    /// The path there.
+    pub at: PathBuf,
+    /// The location: a path of this machine if they lie on it, otherwise a relative path that begins with the kind and the address of what
+    /// keeps them.
+    pub place: PathBuf,
+}
+
+impl Storage {
+    /// Returns the location of a path; `None` if it lies in no known storage.
+    pub(super) fn of_path(all: &[Self], path: &Path) -> Option<PathBuf> {
+        let above = all.iter().filter(|storage| path.starts_with(&storage.at));
+        let found = above.max_by_key(|storage| storage.at.components().count())?;
+        let below = path.strip_prefix(&found.at).ok()?;
+        // Part by part, because an empty one leaves a slash at the end, and locks are named after the bytes.
+        Some(found.place.components().chain(below.components()).collect())
+    }
+}
+
 impl Backing {
     /// Returns the one that shows the files at a path.
     pub(super) fn of_path<'b>(all: &'b [Self], path: &Path) -> Option<&'b Self> {
@@ -51,7 +72,27 @@ pub(crate) fn is_of_volume(id: &FileSystemId) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Backing, is_of_container, is_of_volume};
+    use std::path::PathBuf;
+
+    use super::{Backing, Storage, is_of_container, is_of_volume};
+
+    #[test]
+    fn a_path_has_the_location_of_the_innermost_storage_and_what_lies_below() {
+        let storage = |at: &str, place: &str| Storage {
+            at: at.into(),
+            place: place.into(),
+        };
+        let all = [
+            storage("/data", "/srv/volume"),
+            storage("/data/in", "docker/tcp/x"),
+        ];
+        let of = |path: &str| Storage::of_path(&all, path.as_ref());
+        assert_eq!(of("/data"), Some(PathBuf::from("/srv/volume")));
+        assert_eq!(of("/data").unwrap().as_os_str(), "/srv/volume");
+        assert_eq!(of("/data/a/b"), Some(PathBuf::from("/srv/volume/a/b")));
+        assert_eq!(of("/data/in/a"), Some(PathBuf::from("docker/tcp/x/a")));
+        assert_eq!(of("/database"), None);
+    }
 
     #[test]
     fn a_path_lies_on_the_innermost_one_and_another_id_is_another_one() {

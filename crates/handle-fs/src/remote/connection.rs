@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::agent::Wire;
 use super::answerer::{Answerer, Introduce};
-use super::backing::Backing;
+use super::backing::{Backing, Storage};
 use super::error_number::received;
 use super::limitation::Limitation;
 use super::protocol::{Answer, Bytes, Call, Greeting, VERSION};
@@ -63,6 +63,8 @@ pub struct Channel {
     pub cut: Box<dyn FnMut() + Send>,
     /// Storage of its paths, as far as it is known.
     pub backings: Vec<Backing>,
+    /// Location of its paths, as far as other channels may show the same files.
+    pub storages: Vec<Storage>,
     /// Helper that was started only for this channel.
     pub helper: Option<Helper>,
     /// Size of the copy of this program that runs there (bytes); `None`: none does.
@@ -184,6 +186,7 @@ pub(super) struct Connection {
     why: Mutex<Reason>,
     cut: Mutex<End>,
     backings: Vec<Backing>,
+    storages: Vec<Storage>,
     helper: Option<Helper>,
     copied: Option<u64>,
     end: Option<Mutex<End>>,
@@ -244,6 +247,7 @@ impl Connection {
             mut why,
             mut cut,
             backings,
+            storages,
             helper,
             copied,
             end,
@@ -294,6 +298,7 @@ impl Connection {
             why: Mutex::new(why),
             cut: Mutex::new(cut),
             backings,
+            storages,
             helper,
             copied,
             end: end.map(Mutex::new),
@@ -360,6 +365,11 @@ impl Connection {
     /// Returns the identity of the storage at a path there.
     pub(super) fn file_system_id(&self, path: &Path) -> Option<FileSystemId> {
         Backing::of_path(&self.backings, path).map(Backing::file_system_id)
+    }
+
+    /// Returns the location of a path there; `None` if it is not known that other connections may show the same files.
+    pub(super) fn storage_of(&self, path: &Path) -> Option<PathBuf> {
+        Storage::of_path(&self.storages, path)
     }
 
     /// Returns the helper that was started only for this connection.

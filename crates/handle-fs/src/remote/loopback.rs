@@ -96,6 +96,7 @@ pub(super) fn agent() -> io::Result<Channel> {
         cut: Box::new(|| ()),
         why: Box::new(|| None),
         backings: Vec::new(),
+        storages: Vec::new(),
         helper: None,
         copied: None,
         end: None,

@@ -190,6 +190,14 @@ impl Transports {
         Some(self.near(path)?.greeting().machine.clone())
     }
 
+    /// Returns the location of the files at a path of another machine, the same for all containers that show them. `None` for a path of this
+    /// machine, or if it is not known.
+    #[must_use]
+    pub fn storage_of(&self, path: &Path) -> Option<PathBuf> {
+        let (address, inner) = Address::split(path)?;
+        self.to(&address).ok()?.storage_of(&address.inside(inner))
+    }
+
     /// Returns the numeric user and groups that act on the machine of a path; `None` for this machine, or if that one cannot be
     /// asked.
     #[must_use]
