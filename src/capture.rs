@@ -30,7 +30,7 @@ pub(crate) use facts::{entry as entry_of, is_gone, same_moment, words};
 pub use fs_snapshot::{Frozen, SnapshotAttempt, freeze};
 pub use limit::Big;
 pub use live_scan::{LiveScan, ScannedTree, look, observe, read_back};
-pub use mounted::{check_containers, check_mount, check_mounted};
+pub use mounted::{check_containers, check_mount, check_mounted, shows_more};
 pub(crate) use mounted::{missing as missing_mount, record as mount_record};
 pub(crate) use parent::Latest;
 pub use pipeline::{

@@ -1,10 +1,12 @@
 //! The record of one mount.
 
+use std::path::Path;
+
 use crate::model::{
     Coverage, Digest, EntryKind, Manifest, MountRecord, RecordedGap, RelPath, SnapshotRecord, Time,
     WithheldFact,
 };
-use handle_fs::remote::Transports;
+use handle_fs::remote::{Limitation, Transports};
 use handle_fs::{MountError, Root};
 
 /// Maximum number of paths of one kind that a record names.
@@ -19,6 +21,7 @@ pub(crate) fn missing(coverage: &Coverage, now: Time) -> MountRecord {
         mounted: false,
         written_back: false,
         file_system: None,
+        attributes_unknown: false,
         manifest: None,
         entries: 0,
         bytes: 0,
@@ -109,6 +112,18 @@ pub fn check_containers(transports: &Transports, record: &SnapshotRecord) -> Res
         let root = mount.coverage.root.to_path();
         Root::check_container(transports, &root, mount.file_system.as_ref())
     })
+}
+
+/// Returns true if a shell serves the files at a root now: it shows no attributes, ACLs and flags.
+pub(crate) fn hides_attributes(transports: &Transports, root: &Path) -> bool {
+    transports.lacks_near(root).contains(&Limitation::Attributes)
+}
+
+/// Returns true if the attributes of a mount were unknown when it was captured, and are known now: compared with each other, the files seem to
+/// have got them since.
+#[must_use]
+pub fn shows_more(transports: &Transports, mount: &MountRecord) -> bool {
+    mount.attributes_unknown && !hides_attributes(transports, &mount.coverage.root.to_path())
 }
 
 /// Does the same as [`check_mounted`] for one mount.

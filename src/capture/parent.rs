@@ -1,5 +1,6 @@
 //! Parent snapshots: the latest snapshot of each mount, and the content that is stored already.
 
+use super::mounted::shows_more;
 use super::private::Before as PrivateBefore;
 use super::repositories::Before;
 use super::walk::{Earlier, Reference};
@@ -68,6 +69,10 @@ impl Latest {
         let is_held = |mount: &&MountRecord| mount.manifest.is_some() && mount.coverage.state == is_state;
         let alone = record.mounts.iter().filter(is_held).count() == 1;
         let mount = record.mounts.swap_remove(at);
+        // Its entries would be taken for ones without attributes.
+        if shows_more(store.transports(), &mount) {
+            return None;
+        }
         record
             .archives
             .retain(|archive| archive.id.is_state() == is_state);

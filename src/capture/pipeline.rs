@@ -22,7 +22,7 @@ use super::contents::{Completed, HashOnly, complete};
 use super::excludes::matcher;
 use super::fs_snapshot::Frozen;
 use super::limit::{Big, biggest};
-use super::mounted::{missing, name_lacks, name_links, record, with_changed};
+use super::mounted::{hides_attributes, missing, name_lacks, name_links, record, with_changed};
 use super::pack::Packer;
 use super::parent::ParentSnapshot;
 use super::private::{PrivateFile, look_at_private};
@@ -241,6 +241,7 @@ impl<'a> Capture<'a> {
             mounts.push(MountRecord {
                 mounted,
                 file_system: root.file_system_id(),
+                attributes_unknown: hides_attributes(self.store.transports(), &coverage.root.to_path()),
                 written_back,
                 ..record
             });

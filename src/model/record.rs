@@ -44,6 +44,9 @@ pub struct MountRecord {
     /// File system that was mounted at the root; `None` if nothing was mounted, or it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_system: Option<FileSystemId>,
+    /// True if a shell served the files, which shows no attributes, ACLs and flags: that an entry has none says nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub attributes_unknown: bool,
     /// Digest of the manifest list; none when the mount root did not exist at that moment.
     pub manifest: Option<Digest>,
     /// Entries below the root.

@@ -122,6 +122,7 @@ impl Bench {
                 changed_meanwhile: Vec::new(),
                 changed_meanwhile_count: 0,
                 file_system: None,
+                attributes_unknown: false,
                 started_at: at(i64::from(n)),
                 manifest: Some(Digest::of(&[n])),
                 entries: 7,

@@ -223,6 +223,16 @@ pub enum RestoreError {
         /// The mount root.
         path: PathBuf,
     },
+    /// The snapshot was taken by a shell, which sees no attributes, and this program would delete those of now.
+    #[error(
+        "the snapshot of {} was taken by a shell, so its attributes, ACLs and flags are unknown: with this program there, a restore \
+        would delete those that the files have now",
+        path.display()
+    )]
+    AttributesUnknown {
+        /// The mount root.
+        path: PathBuf,
+    },
     /// The staging directory cannot be removed.
     #[error("{} cannot be removed: {source}", path.display())]
     Settle {
@@ -370,6 +380,7 @@ impl Diagnostic for RestoreError {
             | Self::OtherUser { .. }
             | Self::OtherRoot { .. } => ErrorKind::Pending,
             Self::Mount(_)
+            | Self::AttributesUnknown { .. }
             | Self::Space { .. }
             | Self::Stage { .. }
             | Self::NoParent { .. }
@@ -393,6 +404,9 @@ impl Diagnostic for RestoreError {
             Self::Capture(error) if error.is_root_closed() => with_mode(error.hints()),
             Self::Capture(error) | Self::Emergency(error) => error.hints(),
             Self::Mount(error) => mount_hint(error).into_iter().collect(),
+            Self::AttributesUnknown { .. } => vec![Hint::text(
+                "nothing was changed; repeat the command with --agent shell, which leaves the attributes of files that it does not replace",
+            )],
             Self::NoParent { parent, .. } => vec![Hint::text(match is_elsewhere(parent) {
                 true => "create it and repeat the command".to_owned(),
                 false => format!(

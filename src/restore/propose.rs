@@ -23,7 +23,9 @@ use super::proposal::{MountRequest, Proposal, ProposedMount, Purpose};
 use super::scope::{Allow, Merging, ResolvedScope, Scope};
 use super::stage::Location;
 use super::states::{differs, manifest};
-use crate::capture::{Earlier, Latest, LiveScan, Note, PrivateOverlay, Show, Skipped, check_mount, look};
+use crate::capture::{
+    Earlier, Latest, LiveScan, Note, PrivateOverlay, Show, Skipped, check_mount, look, shows_more,
+};
 use crate::diff::{Comparison, Side, WithheldChange, compare, compare_withheld, has_encrypted};
 use crate::git_directories::Repositories;
 use crate::model::{InstanceId, Manifest, RelPath, SnapshotId, SnapshotKind, SnapshotRecord, StepRef};
@@ -57,6 +59,11 @@ pub fn propose(
         };
         // Below a mount point lies another tree than on the disk.
         check_mount(store.transports(), record)?;
+        if shows_more(store.transports(), record) {
+            return Err(RestoreError::AttributesUnknown {
+                path: record.coverage.root.to_path(),
+            });
+        }
         let mut reveal = PrivateOverlay::of(store, &request.coverage, Show::Whole)?;
         let plain = store.manifest(&target, record)?;
         let (mut manifest, notes) = reveal.shown(store, &target, record, plain.clone())?;

@@ -91,6 +91,7 @@ pub(in crate::store) fn record(n: u8) -> SnapshotRecord {
             changed_meanwhile: Vec::new(),
             changed_meanwhile_count: 0,
             file_system: None,
+            attributes_unknown: false,
             started_at: at(i64::from(n)),
             manifest: Some(Digest::of(&[n])),
             entries: 7,

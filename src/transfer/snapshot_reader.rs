@@ -346,6 +346,7 @@ impl IncomingSnapshot {
             packing.private(mount)?;
             *record = Some(MountRecord {
                 mounted: mount.mounted,
+                attributes_unknown: mount.attributes_unknown,
                 git: mount.git.clone(),
                 withheld: mount.withheld.clone(),
                 sealed: mount.sealed.clone(),

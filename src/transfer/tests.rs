@@ -152,6 +152,7 @@ fn note(list: Digest) -> ExportNote {
             changed_meanwhile: Vec::new(),
             changed_meanwhile_count: 0,
             file_system: None,
+            attributes_unknown: false,
             manifest: Some(list),
             entries: 2,
             bytes: 5,

@@ -221,6 +221,38 @@ fn what_is_lost_on_a_machine_without_the_program_is_told_and_a_copy_loses_nothin
 }
 
 #[test]
+fn attributes_that_a_shell_did_not_see_are_not_deleted_by_a_copy() {
+    let Some(sandbox) = Sandbox::carried(Kind::Shell) else {
+        return;
+    };
+    let project = project(&sandbox);
+    Build::at(&project).attribute(".env", "user.kept", b"value");
+    let target = sandbox.target(&project);
+    let id = sandbox.begin(&target);
+    let env = project.join(".env");
+    fs::set_permissions(&env, fs::Permissions::from_mode(0o640)).unwrap();
+    let copied = |words: &[&str]| {
+        let command = sandbox.command(words);
+        command.with("JACKIN_RECOVERY_AGENT", "copy").run()
+    };
+    copied(&["end", &id]).ok();
+    let before = sandbox.tree(&project);
+    let refused = copied(&["restore", &id, "--yes"]).code(1);
+    refused
+        .shows("attributes, ACLs and flags are unknown")
+        .shows("--agent shell");
+    assert_same_tree(&before, &sandbox.tree(&project));
+    // A session that a copy began knows them, whatever the shell saw before.
+    let id = String::from_utf8_lossy(&copied(&["begin", "--snapshot", "project", &target]).ok().stdout)
+        .trim()
+        .to_owned();
+    fs::set_permissions(&env, fs::Permissions::from_mode(0o600)).unwrap();
+    copied(&["end", &id]).ok();
+    copied(&["restore", &id, "--yes"]).ok();
+    assert_same_tree(&before, &sandbox.tree(&project));
+}
+
+#[test]
 fn tools_that_are_missing_are_named_before_anything_is_captured() {
     let Some(sandbox) = Sandbox::carried(Kind::Shell) else {
         return;
