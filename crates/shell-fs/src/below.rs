@@ -35,7 +35,7 @@ impl Part<'_> {
 /// Returns a command that reads files of a few directories with one `tar` and one `stat`: starting these takes longer than what they do.
 ///
 /// Each directory is entered without links and held from then on, so that what takes its place is not read.
-fn reading(parts: &[Part<'_>], parting: &[u8]) -> Result<Vec<u8>, Errno> {
+fn reading(parts: &[Part<'_>], parting: &[u8], stays_flat: bool) -> Result<Vec<u8>, Errno> {
     let (mut command, mut own, mut names) = (Vec::new(), Vec::new(), Vec::new());
     for part in parts {
         command.extend(words(&[&part.place.enter()?, b"&& "]));
@@ -46,10 +46,13 @@ fn reading(parts: &[Part<'_>], parting: &[u8]) -> Result<Vec<u8>, Errno> {
         own.extend([b" ", prefix.as_slice(), b"."].concat());
         names.extend(content::names(&prefix, part.files)?);
     }
+    let expected = content::expected(parts.iter().flat_map(|part| part.files));
     command.extend(words(&[
         b"{ set --",
         &names,
-        b"; tar -cf - \"$@\"; } &&",
+        b";",
+        &content::archiving(stays_flat, expected),
+        b"; } &&",
         parting,
         b"&& stat -c \"$F\" --",
         &own,
@@ -120,7 +123,8 @@ impl Session {
         }
         let mut command = Vec::new();
         for group in directories.chunks(at_once) {
-            command.extend(known!(reading(group, self.line.parting().as_bytes())));
+            let parting = self.line.parting().as_bytes();
+            command.extend(known!(reading(group, parting, self.abilities.stays_flat)));
         }
         command.extend(b"true");
         let said = self.line.run(&command)?;

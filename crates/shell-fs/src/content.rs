@@ -18,6 +18,31 @@ const MANY: u64 = 64;
 /// Size of the largest block that is written (bytes).
 const LARGEST: u64 = 1 << 20;
 
+/// Bytes that an archive needs beside the content of one file: headers, a long name, and what fills the last block.
+const AROUND: u64 = 16 << 10;
+/// Bytes of an archive beside all files: its end, and what fills the last record.
+const ENDING: u64 = 64 << 10;
+
+/// Returns the command that writes `"$@"` as an archive. Files are listed before they are read, so a directory or a much larger file may have
+/// taken the name of one since: no more than fits `count` files with `bytes` of content is sent.
+pub(super) fn archiving(stays_flat: bool, (count, bytes): (usize, u64)) -> Vec<u8> {
+    let flat = if stays_flat { "--no-recursion " } else { "" };
+    // Files that grow a little while they are read still fit.
+    let most = (count as u64)
+        .saturating_mul(AROUND)
+        .saturating_add(bytes)
+        .saturating_add(ENDING);
+    let blocks = most.div_ceil(BLOCK);
+    format!("tar {flat}-cf - \"$@\" | dd iflag=fullblock bs={BLOCK} count={blocks} 2>/dev/null").into_bytes()
+}
+
+/// Returns the number of files, and the bytes that they should have.
+pub(super) fn expected<'w>(files: impl Iterator<Item = &'w Wanted>) -> (usize, u64) {
+    files.fold((0, 0), |(count, bytes), file| {
+        (count + 1, bytes.saturating_add(file.size))
+    })
+}
+
 /// Outcome of a call; the outer error is the reason why the outcome is unknown.
 pub(super) type Outcome<T> = io::Result<Result<T, Errno>>;
 
@@ -172,7 +197,7 @@ pub(super) fn load(
     line: &mut Line,
     place: &Place,
     wanted: &[Wanted],
-    whole_seconds: bool,
+    (whole_seconds, stays_flat): (bool, bool),
     placed: impl Fn(&[u8], Facts) -> Facts,
 ) -> Outcome<Vec<Result<LoadedFile, i32>>> {
     let command = || {
@@ -181,7 +206,9 @@ pub(super) fn load(
             &place.enter()?,
             b"&& { set --",
             &names,
-            b"; tar -cf - \"$@\";",
+            b";",
+            &archiving(stays_flat, expected(wanted.iter())),
+            b";",
             line.parting().as_bytes(),
             b"; stat -c \"$F\" -- \"$@\"; true; }",
         ]))

@@ -82,7 +82,7 @@ impl Session {
         self.settle(files.iter());
         let (mounts, dir) = (&self.mounts, &place.dir);
         let placed = |name: &[u8], facts: Facts| mounts.placed(&handle_table::join(dir, name), facts);
-        let whole_seconds = !self.abilities.fine_times;
-        content::load(&mut self.line, &place, files, whole_seconds, placed)
+        let abilities = (!self.abilities.fine_times, self.abilities.stays_flat);
+        content::load(&mut self.line, &place, files, abilities, placed)
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct Abilities {
     pub(super) syncs: bool,
     /// True if `flock` exists.
     pub(super) locks: bool,
+    /// True if `tar` can skip the content of a directory.
+    pub(super) stays_flat: bool,
 }
 
 /// Tools, and a question that only one that can do what is needed answers well. Nothing is written by any.
@@ -76,7 +78,8 @@ pub(super) fn greet(line: &mut Line) -> io::Result<(Greeting, Abilities)> {
         "readlink /proc/self/ns/mnt 2>/dev/null",
         "cat /etc/passwd 2>/dev/null",
         "{ touch -c -h -m -d @1.5 /no/such/file 2>&1; date +%N; command -v flock; \
-         { sync -f -- /proc || sync -f -- /; } 2>/dev/null && echo syncs; }",
+         { sync -f -- /proc || sync -f -- /; } 2>/dev/null && echo syncs; \
+         tar --no-recursion -cf - -C /dev null 2>/dev/null >/dev/null && echo flat; }",
         "true",
     ];
     for fact in facts {
@@ -126,6 +129,7 @@ pub(super) fn greet(line: &mut Line) -> io::Result<(Greeting, Abilities)> {
             fine_times: !abilities.contains("nvalid"),
             fine_clock: abilities.lines().any(digits),
             syncs: abilities.lines().any(|line| line == "syncs"),
+            stays_flat: abilities.lines().any(|line| line == "flat"),
             locks: abilities.lines().any(|line| line.ends_with("flock")),
         },
     ))

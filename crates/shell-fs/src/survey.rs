@@ -181,7 +181,7 @@ impl Session {
         let parting = self.line.parting().as_bytes();
         let (mut command, mut wanted, mut sum) = (Vec::new(), Vec::new(), 0);
         for part in parts {
-            let mut names = Vec::new();
+            let (mut names, mut count, before) = (Vec::new(), 0, sum);
             for name in &part.names {
                 let seen = view.names.get(&join(&part.path, &name.0)).copied().flatten();
                 let Some(facts) = seen.filter(|facts| facts.kind == 0 && (1..=SMALL).contains(&facts.size))
@@ -190,6 +190,7 @@ impl Session {
                 };
                 sum += facts.size;
                 if sum <= TOGETHER {
+                    count += 1;
                     names.push(b' ');
                     names.extend(known!(quoted(&[b"./", name.0.as_slice()].concat())));
                 }
@@ -203,7 +204,9 @@ impl Session {
                 &enter,
                 b"; then set --",
                 &names,
-                b"; tar -cf - \"$@\";",
+                b";",
+                &content::archiving(self.abilities.stays_flat, (count, sum - before)),
+                b";",
                 parting,
                 b"; stat -c \"$F\" -- \"$@\"; else",
                 parting,

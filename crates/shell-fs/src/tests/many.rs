@@ -235,3 +235,39 @@ fn what_was_seen_counts_until_something_is_changed() {
         assert_eq!(size(), 5, "{shell}");
     });
 }
+
+/// A name that was listed as a small file may be anything by the time it is read: no more comes than was asked for.
+#[test]
+fn a_small_file_that_became_a_large_directory_is_not_read_with_it() {
+    for shell in shells() {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("kept"), "kept").unwrap();
+        fs::create_dir(place.path().join("grown")).unwrap();
+        let large = fs::File::create(place.path().join("grown/large")).unwrap();
+        large.set_len(3 << 30).unwrap();
+        let large = fs::File::create(place.path().join("large")).unwrap();
+        large.set_len(3 << 30).unwrap();
+        let root = transports()
+            .open_root(&through(shell, "grown", place.path()))
+            .unwrap();
+        for changed in ["grown", "large"] {
+            let wanted = |name: &'static str| Wanted {
+                name: std::ffi::OsStr::new(name),
+                size: 4,
+                last: Time { sec: 0, nsec: 0 },
+                write_back: false,
+            };
+            let parts = [(Path::new(""), vec![wanted("kept"), wanted(changed)])];
+            let loaded = handle_fs::load_below(&root, &parts).unwrap().remove(0).unwrap();
+            let mut loaded = loaded.into_iter();
+            assert_eq!(loaded.next().unwrap().unwrap().data, b"kept", "{shell}");
+            let other = loaded.next().unwrap();
+            assert!(
+                other.is_err() || other.unwrap().data.len() < 1 << 20,
+                "{shell} {changed}"
+            );
+        }
+        // The next call is understood.
+        assert_eq!(handle_fs::look_into(&root).unwrap().children.len(), 3, "{shell}");
+    }
+}
