@@ -21,6 +21,21 @@ const LARGEST_RECORD: u64 = 80 << 20;
 /// number of the last one. After an interrupted upload, the service may have the object without its metadata.
 const SENT: char = '=';
 
+/// Prefix of the note of an encrypted object's size: its name and its number of bytes. Objects of older versions have none.
+const SIZED: char = '#';
+
+/// Returns the sizes of objects that were noted, by name. One that was sent again may have several.
+fn sizes(notes: &HashSet<String>) -> HashMap<&str, Vec<u64>> {
+    let mut sizes: HashMap<&str, Vec<u64>> = HashMap::new();
+    for note in notes {
+        let sized = note.strip_prefix(SIZED).and_then(|sized| sized.split_once(' '));
+        if let Some((name, Ok(size))) = sized.map(|(name, size)| (name, size.parse())) {
+            sizes.entry(name).or_default().push(size);
+        }
+    }
+    sizes
+}
+
 /// Object that was sent under a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
@@ -157,10 +172,12 @@ impl Copying<'_> {
     pub fn look(&mut self) -> Result<(), ReplicaError> {
         let own = self.full("");
         let listed = self.bucket.list(&own).map_err(|error| self.failed(error))?;
-        self.seen = listed
+        let listed: HashMap<String, u64> = listed
             .into_iter()
-            .filter_map(|listed| listed.name.strip_prefix(&own).map(str::to_owned))
+            .filter_map(|listed| Some((listed.name.strip_prefix(&own)?.to_owned(), listed.size)))
             .collect();
+        self.report_damaged(&listed)?;
+        self.seen = listed.into_keys().collect();
         // A snapshot that is there can lack an archive.
         self.is_thorough = true;
         let noted: Vec<String> = self.notes.iter().cloned().collect();
@@ -169,9 +186,79 @@ impl Copying<'_> {
             if Name::parse(name).is_some() && !self.seen.contains(name) {
                 self.store.note_replica(&self.place, &format!("-{note}"))?;
                 self.notes.remove(&note);
+                self.forget_size(name)?;
             }
         }
         Ok(())
+    }
+
+    /// Drops the notes of the size of an object that is gone: the next one of its name has another.
+    fn forget_size(&mut self, name: &str) -> Result<(), ReplicaError> {
+        let beginning = format!("{SIZED}{name} ");
+        let gone = self.notes.iter().filter(|note| note.starts_with(&beginning));
+        let gone: Vec<String> = gone.cloned().collect();
+        for note in gone {
+            self.store.note_replica(&self.place, &format!("-{note}"))?;
+            self.notes.remove(&note);
+        }
+        Ok(())
+    }
+
+    /// Reports the snapshots that need an object whose size is not the one that was sent.
+    fn report_damaged(&mut self, listed: &HashMap<String, u64>) -> Result<(), ReplicaError> {
+        let mut damaged: Vec<(Name, String)> = Vec::new();
+        {
+            let sizes = sizes(&self.notes);
+            for (name, size) in listed {
+                // None is empty: each has at least the header of its encryption.
+                let sent = sizes.get(name.as_str());
+                let is_whole = sent.map_or(*size > 0, |sent| sent.contains(size));
+                if let (false, Some(parsed)) = (is_whole, Name::parse(name)) {
+                    let sent = sent.and_then(|sent| sent.first());
+                    let sent = sent.map_or_else(String::new, |sent| format!(" instead of {sent}"));
+                    let why = format!(
+                        "{name} has {size} bytes{sent} there; delete that object, and `replicate` uploads it again"
+                    );
+                    damaged.push((parsed, why));
+                }
+            }
+        }
+        damaged.sort();
+        for (name, why) in damaged {
+            let ids = match &name {
+                Name::Record(id) => vec![id.clone()],
+                Name::Archive(archive, _) => self.relying_on(archive)?,
+                Name::Key(_) | Name::Moved(..) | Name::Receipts(_) => {
+                    return Err(ReplicaError::Object {
+                        place: self.bucket.place(),
+                        store: self.identity.id.clone(),
+                        name: name.to_string(),
+                        why,
+                    });
+                }
+            };
+            let known: HashSet<SnapshotId> = self.store.record_ids()?.into_iter().collect();
+            for id in ids.into_iter().filter(|id| known.contains(id)) {
+                if !self.copied.damaged.iter().any(|(damaged, _)| *damaged == id) {
+                    self.copied.damaged.push((id, why.clone()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the snapshots whose records name an archive.
+    fn relying_on(&self, archive: &ArchiveId) -> Result<Vec<SnapshotId>, ReplicaError> {
+        let mut found = Vec::new();
+        for id in self.store.record_ids()? {
+            // A record that cannot be read is reported with its snapshot.
+            if let Ok(record) = self.store.record(&id)
+                && record.archives.iter().any(|named| named.id == *archive)
+            {
+                found.push(id);
+            }
+        }
+        Ok(found)
     }
 
     pub(super) fn full(&self, name: &str) -> String {
@@ -238,6 +325,9 @@ impl Copying<'_> {
             match put.map_err(|error| self.failed(error))? {
                 Put::Done => {
                     self.copied.bytes += length;
+                    let size = format!("{SIZED}{name} {length}");
+                    self.store.note_replica(&self.place, &size)?;
+                    self.notes.insert(size);
                     return Ok(None);
                 }
                 Put::Taken => {
@@ -303,6 +393,7 @@ impl Copying<'_> {
             .map_err(|error| self.failed(error))?;
         self.store.note_replica(&self.place, &format!("-{name}"))?;
         self.notes.remove(&name);
+        self.forget_size(&name)?;
         self.copied.removed += 1;
         Ok(())
     }

@@ -175,3 +175,30 @@ fn forget_names_each_earlier_copy_and_deletes_there_too() {
         assert!(!again.text().contains("machines/one/st-"), "{again}");
     }
 }
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn an_object_that_was_cut_is_noticed_by_its_size() {
+    let Some(bucket) = Bucket::start() else { return };
+    let (sandbox, _) = leaked(&bucket);
+    let doctor = || bucket.signed(sandbox.command(["doctor"])).run();
+    for kind in ["archives", "snapshots"] {
+        let is_it = |object: &PathBuf| object.components().any(|part| part.as_os_str() == kind);
+        let object = bucket.objects().into_iter().find(is_it).unwrap();
+        for left in [0, 100] {
+            fs::OpenOptions::new()
+                .write(true)
+                .open(&object)
+                .unwrap()
+                .set_len(left)
+                .unwrap();
+            signed(&sandbox, &bucket, &["replicate"])
+                .code(6)
+                .shows(&format!("has {left} bytes instead of"));
+            doctor().hides("is up to date");
+        }
+        fs::remove_file(&object).unwrap();
+        signed(&sandbox, &bucket, &["replicate"]).ok();
+        doctor().shows("is up to date");
+    }
+}
