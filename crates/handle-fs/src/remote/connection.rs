@@ -85,6 +85,33 @@ pub struct Patience {
     shell: AtomicBool,
 }
 
+/// Maximum number of bytes of a handshake; a list of many thousand users fits.
+const LONGEST_GREETING: usize = 4 << 20;
+
+/// Output of the other end, of which a handshake may take only so much: until it is done, nothing is known of who sends it.
+struct Greeted {
+    from: Box<dyn Read + Send>,
+    patience: Arc<Patience>,
+    left: usize,
+}
+
+impl Read for Greeted {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        if !self.patience.is_greeting() {
+            return self.from.read(room);
+        }
+        if self.left == 0 {
+            return Err(io::Error::other(
+                "it did not say who it is: its first answer has no end",
+            ));
+        }
+        let most = room.len().min(self.left);
+        let count = self.from.read(room.get_mut(..most).unwrap_or_default())?;
+        self.left -= count;
+        Ok(count)
+    }
+}
+
 /// Factor on the limit for a shell.
 const SHELL_TIMES: u32 = 5;
 
@@ -108,6 +135,11 @@ impl Patience {
     /// Ends the handshake deadline. From now on the limit applies to time without data.
     pub fn flow(&self) {
         *locked(&self.by) = None;
+    }
+
+    /// Returns true until the handshake is done.
+    fn is_greeting(&self) -> bool {
+        locked(&self.by).is_some()
     }
 
     fn flow_from(&self, is_shell: bool) {
@@ -253,6 +285,11 @@ impl Connection {
             end,
         } = channel;
         patience.begin();
+        let from: Box<dyn Read + Send> = Box::new(Greeted {
+            from,
+            patience: Arc::clone(&patience),
+            left: LONGEST_GREETING,
+        });
         let greeted = match listener {
             Listener::Agent => {
                 let wire = Wire::new(from, to);

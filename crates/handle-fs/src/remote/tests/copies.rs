@@ -57,3 +57,33 @@ fn only_copies_are_asked_and_no_connection_is_made_for_it() {
     }
     assert_eq!(made.load(Ordering::SeqCst), 2);
 }
+
+/// Zeros without an end, counted.
+struct Endless(Arc<AtomicUsize>);
+
+impl std::io::Read for Endless {
+    fn read(&mut self, room: &mut [u8]) -> std::io::Result<usize> {
+        // The length of a message of almost 2 GiB, and its bytes.
+        room.fill(0x7f);
+        self.0.fetch_add(room.len(), Ordering::SeqCst);
+        Ok(room.len())
+    }
+}
+
+#[test]
+fn a_machine_that_never_says_who_it_is_is_not_heard_to_its_end() {
+    let heard = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&heard);
+    let connect = move |_: &Address, _: &Arc<AtomicBool>| {
+        Ok(Channel {
+            from: Box::new(Endless(Arc::clone(&count))),
+            ..agent()?
+        })
+    };
+    let transports = Transports::new(Box::new(connect), Box::new(|_, _| None));
+    let address = Address::Docker {
+        container: "endless".to_owned(),
+    };
+    assert!(transports.stat_path(&address.with(Path::new("/"))).is_err());
+    assert!(heard.load(Ordering::SeqCst) < 8 << 20, "{heard:?}");
+}
