@@ -233,6 +233,14 @@ pub enum RestoreError {
         /// The mount root.
         path: PathBuf,
     },
+    /// The mount root lies in another container than the one in which an interrupted restore moved paths.
+    #[error("{} is in another container than when the restore began: nothing was moved in this one", path.display())]
+    OtherContainer {
+        /// The mount root.
+        path: PathBuf,
+        /// The session of the restore.
+        instance: InstanceId,
+    },
     /// The staging directory cannot be removed.
     #[error("{} cannot be removed: {source}", path.display())]
     Settle {
@@ -378,7 +386,8 @@ impl Diagnostic for RestoreError {
             | Self::Waits { .. }
             | Self::StageGone { .. }
             | Self::OtherUser { .. }
-            | Self::OtherRoot { .. } => ErrorKind::Pending,
+            | Self::OtherRoot { .. }
+            | Self::OtherContainer { .. } => ErrorKind::Pending,
             Self::Mount(_)
             | Self::AttributesUnknown { .. }
             | Self::Space { .. }
@@ -406,6 +415,10 @@ impl Diagnostic for RestoreError {
             Self::Mount(error) => mount_hint(error).into_iter().collect(),
             Self::AttributesUnknown { .. } => vec![Hint::text(
                 "nothing was changed; repeat the command with --agent shell, which leaves the attributes of files that it does not replace",
+            )],
+            Self::OtherContainer { instance, .. } => vec![Hint::command(
+                "to discard the restore and keep every path as it is",
+                format!("abort {instance} --as-is"),
             )],
             Self::NoParent { parent, .. } => vec![Hint::text(match is_elsewhere(parent) {
                 true => "create it and repeat the command".to_owned(),

@@ -17,7 +17,7 @@ use super::scope::{Allow, Scope};
 use super::stage::{Location, Maker, OwnedInodes, Stage};
 use super::states::manifest;
 use super::{ChangeHistory, RestoreContext, RestoreError, flags, holding_dir};
-use crate::capture::{PrivateOverlay, ScannedTree};
+use crate::capture::{PrivateOverlay, ScannedTree, check_containers};
 use crate::diff::{Side, compare};
 use crate::model::{
     Coverage, Decision, Identity, Intent, IntentMount, Journal, JournalMount, Manifest, MoveKind, Operation,
@@ -222,6 +222,9 @@ pub fn resume(
     let Some(journal) = papers.journal()? else {
         return Err(RestoreError::NotBegun(Box::new(intent)));
     };
+    if papers.decision()?.is_none() {
+        refuse_replaced(store, &intent, &journal)?;
+    }
     let proposal = again(store, &intent, &journal)?;
     if papers.decision()?.is_none() {
         refuse_served_in(&proposal, Phase::Begun)?;
@@ -240,6 +243,21 @@ pub fn resume(
         papers.close(acting.observer)?;
     }
     Ok((proposal, report))
+}
+
+/// Refuses to go on in a container that took the place of the one in which the restore moved files: nothing was moved in this one.
+fn refuse_replaced(store: &Store, intent: &Intent, journal: &Journal) -> Result<(), RestoreError> {
+    // Without the emergency snapshot nothing says which container it was.
+    let Ok(before) = store.record(&journal.emergency) else {
+        return Ok(());
+    };
+    match check_containers(store.transports(), &before) {
+        Err(MountError::Replaced { path }) => Err(RestoreError::OtherContainer {
+            path,
+            instance: intent.instance.clone(),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Result of rolling back an interrupted restore.
@@ -272,6 +290,9 @@ pub fn abort(
     }
     match papers.journal()? {
         Some(journal) => {
+            if papers.decision()?.is_none() {
+                refuse_replaced(store, &intent, &journal)?;
+            }
             // What cannot be planned again is rolled back all the same.
             if papers.decision()?.is_none()
                 && let Ok(proposal) = again(store, &intent, &journal)

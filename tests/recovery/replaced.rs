@@ -254,3 +254,46 @@ fn sessions_on_one_volume_overlap_by_whatever_container_they_reach_it() {
         assert_eq!(within(&format!("cat {at}/h")), "new\n", "{first} {second}");
     }
 }
+
+#[test]
+fn an_interrupted_restore_is_seen_by_another_container_with_the_volume_and_not_gone_on_with_in_a_new_one() {
+    let Some(sandbox) = Sandbox::carried(Kind::Docker) else {
+        return;
+    };
+    let mut containers = Containers::new(&sandbox, "torn");
+    let host = sandbox.project("bound");
+    let (one, two) = (containers.start("one", &host), containers.start("two", &host));
+    let within = |name: &str, script: &str| docker(&["exec", name, "sh", "-c", script]);
+    let killed = |id: &str| {
+        let command = sandbox.command(["restore", id, "--yes"]);
+        command.with("JACKIN_RECOVERY_FAIL_AT", "moved:1").run();
+    };
+    within(&one, "echo one >/data/f; echo keep >/data/g");
+    let id = begun(&sandbox, &format!("docker://{one}/data"));
+    within(&one, "echo a >/data/f; echo b >/data/g");
+    sandbox.jackin(["end", &id]).ok();
+    killed(&id);
+    let target = format!("docker://{two}/data");
+    sandbox
+        .jackin(["begin", "--snapshot", "project", &target])
+        .code(8)
+        .shows(&id);
+    sandbox.jackin(["resume", &id, "--yes"]).ok();
+
+    within(&one, "mkdir /own; echo one >/own/f; echo keep >/own/g");
+    let id = begun(&sandbox, &format!("docker://{one}/own"));
+    within(&one, "echo a >/own/f; echo b >/own/g");
+    sandbox.jackin(["end", &id]).ok();
+    killed(&id);
+    docker(&["rm", "-f", &one]);
+    containers.start("one", &host);
+    within(&one, "mkdir /own; echo mine >/own/f; echo mine >/own/g");
+    for verb in ["resume", "abort"] {
+        let refused = sandbox.jackin([verb, &id, "--yes"]).code(8);
+        refused.shows("another container").shows("--as-is");
+        assert_eq!(within(&one, "cat /own/f /own/g"), "mine\nmine\n");
+    }
+    sandbox
+        .jackin(["abort", &id, "--yes", "--as-is"])
+        .code_in(&[0, 6]);
+}
