@@ -157,10 +157,13 @@ struct Line {
     verb: Option<String>,
     /// The command's first argument that is no flag: the session, where it takes one.
     session: Option<String>,
+    /// The word is behind `--`.
+    is_escaped: bool,
 }
 
 impl Line {
     fn of(definition: &Command, called_as: CalledAs, before: &[OsString]) -> Self {
+        let is_escaped = before.iter().any(|word| word == "--");
         let mut words = before
             .iter()
             .skip(1)
@@ -173,7 +176,10 @@ impl Line {
                 definition.find_subcommand("recovery")
             }
         };
-        let mut line = Self::default();
+        let mut line = Self {
+            is_escaped,
+            ..Self::default()
+        };
         let Some(mut command) = recovery else { return line };
         while let Some(word) = words.next() {
             if let Some(flag) = word.strip_prefix("--") {
@@ -229,6 +235,9 @@ impl Source {
 
     /// Ids, newest first; where a command needs a session that has not ended, only those.
     fn instances(&self, current: &str) -> Vec<CompletionCandidate> {
+        if self.line.is_escaped {
+            return asks(Shell::Files);
+        }
         let open = matches!(self.line.verb.as_deref(), Some("end" | "checkpoint"));
         let rows = self.rows();
         let fitting = rows.iter().filter(|row| !open || row.ended_at.is_none());
@@ -288,7 +297,7 @@ impl Source {
 
     /// Sessions; after a colon the snapshots of the session before it.
     fn instances_and_snapshots(&self, current: &str) -> Vec<CompletionCandidate> {
-        let Some((session, _)) = current.rsplit_once(':') else {
+        let Some((session, _)) = current.rsplit_once(':').filter(|_| !self.line.is_escaped) else {
             return self.instances(current);
         };
         let called = if session.is_empty() { "@latest" } else { session };

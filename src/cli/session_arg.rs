@@ -1,6 +1,7 @@
 //! The argument that names a session, or the default: the latest session that covers the current directory.
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use clap::Args;
 
@@ -40,15 +41,39 @@ pub struct SessionPathsArg {
     /// Only these paths and everything below them, or the paths that a quoted glob matches: 'src/**/*.rs'
     #[arg(value_name = "PATH", value_parser = some_path(), value_hint = clap::ValueHint::AnyPath)]
     pub paths: Vec<OsString>,
+    /// Words behind `--`, which are paths whatever else they name.
+    #[command(flatten)]
+    pub escaped: EscapedPaths,
     /// Choose among the sessions of all directories
     #[arg(long)]
     pub any: bool,
 }
 
+/// Paths behind `--`. None of them is taken for a session.
+#[derive(Clone, Debug, Default, Args)]
+pub struct EscapedPaths {
+    /// Only these paths, whatever else they name
+    #[arg(id = "escaped", value_name = "PATH", value_parser = some_path(), last = true, hide = true,
+          value_hint = clap::ValueHint::AnyPath)]
+    pub paths: Vec<OsString>,
+}
+
+impl EscapedPaths {
+    /// Returns all paths of a command line, of which `before` stand before `--`.
+    pub(super) fn behind(&self, before: &[OsString]) -> Vec<OsString> {
+        [before, &self.paths].concat()
+    }
+}
+
 impl SessionPathsArg {
     /// Returns true if no word and no flag chooses a session or paths.
     pub(super) fn is_default(&self) -> bool {
-        self.instance.is_none() && !self.any
+        self.instance.is_none() && self.escaped.paths.is_empty() && !self.any
+    }
+
+    /// Returns the words that can only be paths: those behind the first word or `--`.
+    pub(super) fn sure_paths(&self) -> Vec<OsString> {
+        self.escaped.behind(&self.paths)
     }
 }
 
@@ -193,28 +218,35 @@ impl SessionPathsArg {
             return Ok(SplitWords {
                 named: None,
                 is_doubtful: false,
-                paths: self.paths.clone(),
+                paths: self.sure_paths(),
             });
         };
         if let Some(name) = word.to_str().filter(|_| !is_path(word)) {
             let engine = context.engine();
             let session = engine.named_session(name)?;
-            if session == NamedSession::Here {
+            let is_id = name.starts_with("rc-");
+            let is_meant = match session {
+                NamedSession::Here => true,
+                // A name gives way to a path here, an id does not.
+                NamedSession::Elsewhere => is_id,
+                NamedSession::None => false,
+            };
+            if is_meant {
                 refuse_ambiguous(context, word)?;
             }
-            let is_id = name.starts_with("rc-");
-            if session == NamedSession::Here || is_id || !engine.could_be_path(word)? {
+            if is_meant || is_id || !engine.could_be_path(word)? {
                 return Ok(SplitWords {
                     named: Some(name.to_owned()),
                     is_doubtful: session == NamedSession::None && !is_id && !name.starts_with('@'),
-                    paths: self.paths.clone(),
+                    paths: self.sure_paths(),
                 });
             }
         }
+        let before: Vec<OsString> = std::iter::once(word).chain(&self.paths).cloned().collect();
         Ok(SplitWords {
             named: None,
             is_doubtful: false,
-            paths: std::iter::once(word).chain(&self.paths).cloned().collect(),
+            paths: self.escaped.behind(&before),
         })
     }
 }
@@ -295,13 +327,15 @@ fn is_path(word: &OsStr) -> bool {
     is_glob || bytes.contains(&b'/') || bytes == b"." || bytes == b".."
 }
 
-/// Refuses a word that names a session and a path. Ids, `@latest` and the like are sessions.
-fn refuse_ambiguous(context: &Context<'_>, word: &OsStr) -> Result<(), CliError> {
-    let bytes = word.as_encoded_bytes();
-    if bytes.starts_with(b"rc-") || bytes.starts_with(b"@") || !context.engine().could_be_path(word)? {
+/// Length of an id without its label.
+const SHORT_ID: usize = "rc-".len() + 8;
+
+/// Refuses a word that names a session and a path, for a file may be called so to have another session chosen.
+pub(super) fn refuse_ambiguous(context: &Context<'_>, word: &OsStr) -> Result<(), CliError> {
+    if !is_path_too(context, word)? {
         return Ok(());
     }
-    let shown = crate::terminal::sanitize::name(bytes);
+    let shown = crate::terminal::sanitize::name(word.as_encoded_bytes());
     let id = context.engine().choose(&SessionChoice {
         named: word.to_str(),
         any: false,
@@ -312,9 +346,26 @@ fn refuse_ambiguous(context: &Context<'_>, word: &OsStr) -> Result<(), CliError>
         format!("{shown} names both a session and a path"),
     )
     .hint(format!("for the path, write ./{shown}"));
-    Err(match id {
-        Ok(row) => error.hint(format!("for the session, write {}", row.id)),
-        Err(_) => error,
+    let id = id.map(|row| row.id.to_string()).unwrap_or_default();
+    // Without its label it names the session as well.
+    let names = [Some(id.as_str()).filter(|id| !id.is_empty()), id.get(..SHORT_ID)];
+    let is_free = |name: &&str| !is_path_too(context, OsStr::new(*name)).unwrap_or(true);
+    Err(match names.into_iter().flatten().find(is_free) {
+        Some(name) => error.hint(format!("for the session, write {name}")),
+        None => error,
+    })
+}
+
+/// Returns true if a word that names a session could be a path. Of an id only the current directory is asked: it is random, and a file
+/// that is called so was made for it.
+fn is_path_too(context: &Context<'_>, word: &OsStr) -> Result<bool, CliError> {
+    let is_id = word.to_str().is_some_and(|word| InstanceId::parse(word).is_ok());
+    Ok(match is_id {
+        true => {
+            let path = context.environment.absolute(Path::new(word));
+            path.symlink_metadata().is_ok()
+        }
+        false => context.engine().could_be_path(word)?,
     })
 }
 

@@ -7,7 +7,7 @@ use clap::Args;
 use super::args::some_path;
 use super::context::Context;
 use super::error::{CliError, ErrorKind};
-use super::session_arg::{Asking, SessionPathsArg, settle};
+use super::session_arg::{Asking, EscapedPaths, SessionPathsArg, refuse_ambiguous, settle};
 use crate::recovery::{NamedSession, PathGlob, Until};
 
 /// A snapshot, or none for one of the latest session here, before files.
@@ -20,6 +20,9 @@ pub struct SnapshotPathsArg {
     /// Files, or quoted globs
     #[arg(value_name = "PATH", value_parser = some_path(), value_hint = clap::ValueHint::AnyPath)]
     pub paths: Vec<OsString>,
+    /// Words behind `--`, which are paths whatever else they name.
+    #[command(flatten)]
+    pub escaped: EscapedPaths,
     /// Choose among the sessions of all directories
     #[arg(long)]
     pub any: bool,
@@ -137,11 +140,16 @@ impl SnapshotPathsArg {
 
     /// Decides whether the first word is a snapshot or a path. A single word is a path.
     fn split(&self, context: &Context<'_>) -> Result<(SnapshotWord, Vec<OsString>), CliError> {
+        let escaped = &self.escaped.paths;
         let Some(first) = &self.instance else {
-            return Err(CliError::new(ErrorKind::Usage, "no PATH was given").hint("name a file"));
+            return match escaped.is_empty() {
+                true => Err(CliError::new(ErrorKind::Usage, "no PATH was given").hint("name a file")),
+                false => Ok((SnapshotWord::default(), escaped.clone())),
+            };
         };
-        let all = || std::iter::once(first).chain(&self.paths).cloned().collect();
-        if self.paths.is_empty() {
+        let rest = self.escaped.behind(&self.paths);
+        let all = || std::iter::once(first).chain(&rest).cloned().collect();
+        if rest.is_empty() {
             let text = first.to_str().unwrap_or_default();
             let is_snapshot = text.starts_with([':', '@']) && SnapshotWord::parse(text).is_some();
             if is_snapshot && !context.engine().could_be_path(first)? {
@@ -155,6 +163,7 @@ impl SnapshotPathsArg {
             let split = SessionPathsArg {
                 instance: self.instance.clone(),
                 paths: self.paths.clone(),
+                escaped: self.escaped.clone(),
                 any: self.any,
             };
             let split = split.split(context)?;
@@ -171,10 +180,11 @@ impl SnapshotPathsArg {
             }
             None => true,
         };
-        match is_session && !engine.could_be_path(first)? {
-            true => Ok((word, self.paths.clone())),
-            false => Ok((SnapshotWord::default(), all())),
+        if is_session {
+            refuse_ambiguous(context, first)?;
+            return Ok((word, rest));
         }
+        Ok((SnapshotWord::default(), all()))
     }
 }
 

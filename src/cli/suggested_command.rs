@@ -109,11 +109,14 @@ impl Words {
         }
     }
 
-    /// The whole command. A path that looks like a flag needs `--` before it.
+    /// The whole command. A path that looks like a flag or a session needs `--` before it.
     pub(super) fn text(self) -> String {
-        let dash = |path: &OsString| path.as_encoded_bytes().starts_with(b"-");
-        let (flagged, paths) = (self.paths.iter().any(dash), self.paths.clone());
-        paths.iter().fold(self.switch("--", flagged), Self::arg).text
+        let is_other = |path: &OsString| {
+            let bytes = path.as_encoded_bytes();
+            bytes.starts_with(b"-") || bytes.starts_with(b"@") || bytes.starts_with(b"rc-")
+        };
+        let (escaped, paths) = (self.paths.iter().any(is_other), self.paths.clone());
+        paths.iter().fold(self.switch("--", escaped), Self::arg).text
     }
 }
 
@@ -126,6 +129,8 @@ mod tests {
         let words = Words::new("restore").flag("--exclude", Some("-x y"));
         let words = words.flags("--path", &["a", "-b"]).paths(&["-c".into()]);
         assert_eq!(words.text(), "restore --exclude='-x y' --path a --path=-b -- -c");
+        let words = Words::new("restore").paths(&["a".into(), "@2".into()]);
+        assert_eq!(words.text(), "restore -- a @2");
         assert_eq!(Words::new("find").flag("--path", None::<&str>).text(), "find");
     }
 }

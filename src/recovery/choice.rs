@@ -249,8 +249,8 @@ impl Recovery<'_> {
                 false => NamedSession::Elsewhere,
             }),
             Err(SessionError::Ambiguous { .. } | SessionError::OfContainer { .. }) => Ok(NamedSession::Here),
-            Err(SessionError::Unknown { .. }) if !counts_back(word) => Ok(NamedSession::None),
-            Err(SessionError::Unknown { .. } | SessionError::TooFarBack { .. }) => Ok(NamedSession::Here),
+            Err(SessionError::Unknown { .. }) => Ok(NamedSession::None),
+            Err(SessionError::TooFarBack { .. }) => Ok(NamedSession::Here),
             Err(error) => Err(error.into()),
         }
     }

@@ -70,6 +70,8 @@ fn each_place_gets_what_it_takes() {
     assert!(from[3..].iter().all(|word| word.starts_with("sn-")), "{from:?}");
     assert_eq!(offered(&sandbox, &["restore", id, "--to=/t"]), [":directories"]);
     assert_eq!(offered(&sandbox, &["diff", id, "--", "-o"]), [":files"]);
+    assert_eq!(offered(&sandbox, &["restore", "--", ""]), [":files"]);
+    assert_eq!(offered(&sandbox, &["cat", "--", "shop:"]), [":files"]);
     assert_eq!(offered(&sandbox, &["diff", "shop", "--to", "n"]), ["now"]);
     let glued = offered(&sandbox, &["restore", "shop", "--from=bef"]);
     assert_eq!(glued, ["--from=before-upgrade"]);
@@ -298,4 +300,21 @@ fn fish_asks_the_program() {
         .collect();
     assert_eq!(words, [&id, "--from=before-upgrade", "./shop/", "--to=./shop/"]);
     assert!(!said.contains('\x1b'), "{said:?}");
+}
+
+#[test]
+fn fish_completes_a_command_to_launch_and_runs_nothing() {
+    let (sandbox, _) = shop();
+    let script = r"source $COMPLETIONS/jackin.fish; complete -C 'jackin recovery launch -- ls ./sh'; \
+                   complete -C 'jackin recovery launch -- \'(touch ran)\' ./sh'; complete -C 'jackin recovery launch -- ls (touch ran)/'; \
+                   complete -C 'jackin recovery launch -- (touch ran)/'";
+    let Some(said) = in_shell(&sandbox, &["fish", "--no-config", "-c"], script) else {
+        return;
+    };
+    let words: Vec<&str> = said
+        .lines()
+        .map(|line| line.split('\t').next().unwrap())
+        .collect();
+    assert_eq!(words, ["./shop/", "./shop/"]);
+    assert!(!sandbox.sources().join("ran").exists());
 }

@@ -130,6 +130,7 @@ mod pager;
 mod past;
 mod patches;
 mod plan;
+mod planted_names;
 mod programs;
 mod project_ids;
 mod prompts;

@@ -534,8 +534,12 @@ fn from_paragraphs(text: &str, verb: Option<&str>) -> CliError {
     let tips = paragraphs
         .flat_map(str::lines)
         .filter_map(|line| line.trim().strip_prefix("tip: "));
+    let tips: Vec<&str> = tips.collect();
+    // A slip in a flag is likelier than a path that looks like one.
+    let is_slip = tips.iter().any(|tip| tip.starts_with("a similar argument"));
     error.hints.extend(
-        tips.filter(|tip| takes_paths || !tip.starts_with("to pass"))
+        tips.into_iter()
+            .filter(|tip| takes_paths && !is_slip || !tip.starts_with("to pass"))
             // `zsh` is not what was meant by `tcsh`.
             .filter(|tip| verb != Some("completions") || !tip.starts_with("a similar value"))
             .map(str::to_owned),

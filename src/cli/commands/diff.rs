@@ -207,7 +207,7 @@ impl Command for DiffArgs {
         };
         let range = args.range(context)?;
         let (session, paths, args) = match &range {
-            Some(range) => (range.session.clone(), args.subject.paths.clone(), args.clone()),
+            Some(range) => (range.session.clone(), args.subject.sure_paths(), args.clone()),
             None => args.settle(context, asking)?,
         };
         let args = &args;

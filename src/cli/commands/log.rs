@@ -11,7 +11,7 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::json_output::JsonForm;
 use crate::cli::schema::Document;
-use crate::cli::session_arg::{SessionArg, SessionPathsArg};
+use crate::cli::session_arg::{EscapedPaths, SessionArg, SessionPathsArg};
 use crate::cli::view;
 use crate::recovery::{Anchor, BlameRequest, Log, Wanted};
 use crate::report::{AnchorDocument, LogDocument, PathLogDocument};
@@ -27,6 +27,9 @@ pub struct LogArgs {
     /// Show the changes of this file, which need not exist any more
     #[arg(value_name = "PATH", value_parser = some_path(), value_hint = clap::ValueHint::AnyPath)]
     pub path: Option<OsString>,
+    /// Words behind `--`, which are paths whatever else they name.
+    #[command(flatten)]
+    pub escaped: EscapedPaths,
     /// Show the operations of all sessions
     #[arg(long)]
     pub any: bool,
@@ -84,6 +87,7 @@ impl Command for LogArgs {
         let subject = SessionPathsArg {
             instance: args.instance.clone(),
             paths: args.path.iter().cloned().collect(),
+            escaped: args.escaped.clone(),
             any: args.any,
         };
         let words = subject.split(context)?;
