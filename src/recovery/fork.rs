@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 pub use error::ForkError;
 
-use super::output::{Job, check, encrypted_files, refuse_address};
+use super::output::{Job, encrypted_files, refuse_address};
 use super::{
     EncryptedFile, Event, Keys, OutputError, Recovery, RecoveryError, WrittenSnapshot, no_files, no_keys,
 };
@@ -204,11 +204,8 @@ impl Recovery<'_> {
         if let Some(root) = places.find(|place| path.starts_with(place)) {
             return Err(OutputError::InMount { path, root }.into());
         }
-        if path.starts_with(self.store_directory()?) {
-            return Err(OutputError::InStore { path }.into());
-        }
         refuse_address(&path)?;
-        check(&self.environment.transports, &path)?;
+        self.check_output(&path)?;
         Ok(path)
     }
 

@@ -16,7 +16,7 @@ pub use error::OutputError;
 use super::{Recovery, RecoveryError, RestoreRequest, RestoreSubject, paths, restore_target};
 use crate::capture::{Note, PrivateOverlay};
 use crate::clock::random;
-use crate::config::settle_path;
+use crate::config::{settle, settle_path};
 use crate::git_directories::Repositories;
 use crate::model::{Coverage, EntryKind, Manifest, RelPath, SnapshotRecord};
 use crate::restore::{
@@ -157,7 +157,7 @@ impl Recovery<'_> {
             bytes(&parts),
         )?;
         if new_claim.is_none() {
-            check(&self.environment.transports, &directory)?;
+            self.check_output(&directory)?;
         }
         Ok(OutputPlan {
             encrypted: encrypted_files(&parts, &target, &directory),
@@ -181,7 +181,8 @@ impl Recovery<'_> {
     pub fn write_output(&self, plan: &OutputPlan) -> Result<WrittenSnapshot, RecoveryError> {
         if let Some(claim) = &plan.new_claim {
             claim.make(&plan.directory)?;
-            check(&self.environment.transports, &plan.directory).map_err(|error| claim.after(error))?;
+            self.check_output(&plan.directory)
+                .map_err(|error| claim.after(error))?;
         }
         let fresh = OutputDir::make(
             plan.store.transports(),
@@ -198,6 +199,16 @@ impl Recovery<'_> {
         let written = self.write(&job, &fresh)?;
         fresh.finish()?;
         Ok(written)
+    }
+
+    /// Fails unless a directory to write into is empty, or absent from an existing parent, and outside the store.
+    pub(super) fn check_output(&self, directory: &Path) -> Result<(), OutputError> {
+        let store = self.environment.store_directory().map(|store| settle(&store));
+        if store.is_some_and(|store| directory.starts_with(store)) {
+            let path = directory.to_path_buf();
+            return Err(OutputError::InStore { path });
+        }
+        check(&self.environment.transports, directory)
     }
 
     /// Returns the parts of `target` to write: everything if `asked` is empty.
@@ -420,7 +431,7 @@ fn check_volume(transports: &Transports, directory: &Path) -> Result<(), OutputE
 }
 
 /// Fails unless the directory is empty, or absent from an existing parent.
-pub(super) fn check(transports: &Transports, directory: &Path) -> Result<(), OutputError> {
+fn check(transports: &Transports, directory: &Path) -> Result<(), OutputError> {
     if is_volume(directory) {
         return check_volume(transports, directory);
     }

@@ -361,3 +361,26 @@ fn what_only_prints_fails_when_it_cannot() {
         assert!(run.exit().is_some_and(|code| code != 0), "{run}");
     }
 }
+
+#[test]
+fn no_directory_is_written_into_the_store() {
+    let shop = shop();
+    let store = shop.sandbox.store();
+    let link = shop.pages.join("link");
+    std::os::unix::fs::symlink(store.join("locks"), &link).unwrap();
+    for place in [
+        store.join("locks/sub"),
+        store.join("archives/sub"),
+        store.join("new"),
+        link.join("sub"),
+    ] {
+        for args in [&["restore", "--yes", &shop.id, "--to"][..], &["fork", &shop.id]] {
+            let words = args.iter().map(OsStr::new).chain([place.as_os_str()]);
+            shop.sandbox
+                .jackin(words)
+                .code(2)
+                .has("is in the store, which takes no other files");
+        }
+        assert!(!place.exists());
+    }
+}

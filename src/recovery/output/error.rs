@@ -99,8 +99,8 @@ pub enum OutputError {
         /// Root of the mount, or the covered path in it.
         root: PathBuf,
     },
-    /// A fork would lie in the store.
-    #[error("{} is in the store", sanitize::path(path))]
+    /// The directory would lie in the store.
+    #[error("{} is in the store, which takes no other files", sanitize::path(path))]
     InStore {
         /// The path.
         path: PathBuf,
@@ -139,7 +139,8 @@ impl Diagnostic for OutputError {
                 "make the volume or the claim first, and name a directory that is there and empty".to_owned()
             }
             Self::NoClaim { .. } => "make the claim yourself, when it has to be another one".to_owned(),
-            Self::InMount { .. } | Self::InStore { .. } => {
+            Self::InStore { .. } => "choose a directory elsewhere".to_owned(),
+            Self::InMount { .. } => {
                 "choose a directory elsewhere, or omit it to use data/forks in jackin's home".to_owned()
             }
             Self::AfterClaim { error, claim } => {
