@@ -2,6 +2,7 @@
 //! nor about the file that the operator means.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use crate::support::build::Build;
@@ -82,8 +83,37 @@ fn words_behind_two_dashes_are_paths() {
     let printed = run(&sandbox, &project, &["cat", &first, "--", "f"]).ok();
     assert_eq!(printed.stdout, b"v1\n");
     // A session before them is one.
-    run(&sandbox, &project, &["restore", &first, "--dry-run", "--", "s1only"])
-        .ok()
-        .shows("s1only")
-        .hides("gone");
+    run(
+        &sandbox,
+        &project,
+        &["restore", &first, "--dry-run", "--", "s1only"],
+    )
+    .ok()
+    .shows("s1only")
+    .hides("gone");
+}
+
+#[test]
+fn a_path_that_is_here_is_none_below_the_mount() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    Build::at(&project).file("a", "a\n").file("src/b", "b\n").aged();
+    let id = sandbox.launch(&project, "echo x > a; echo x > src/b; echo new > new");
+    let elsewhere = sandbox.scratch("elsewhere");
+    Build::at(&elsewhere).file("new", "own\n");
+    symlink("nowhere", elsewhere.join("a")).unwrap();
+    let before = Tree::read(&project);
+    for word in ["new", "a", ".", "./new", "./src/b", "./*"] {
+        run(&sandbox, &elsewhere, &["restore", &id, "--yes", word])
+            .code(2)
+            .has("is in no mount of the session");
+    }
+    assert_untouched(&before, &Tree::read(&project));
+    // One that is not here is.
+    for word in ["src/b", "src", "b*", "src/*"] {
+        run(&sandbox, &elsewhere, &["restore", &id, "--dry-run", word])
+            .ok()
+            .shows("src/b")
+            .hides("to delete");
+    }
 }
