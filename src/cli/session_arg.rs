@@ -224,11 +224,11 @@ impl SessionPathsArg {
         if let Some(name) = word.to_str().filter(|_| !is_path(word)) {
             let engine = context.engine();
             let session = engine.named_session(name)?;
-            let is_id = name.starts_with("rc-");
+            let is_id = InstanceId::parse(name).is_ok();
             let is_meant = match session {
                 NamedSession::Here => true,
-                // A name gives way to a path here, an id does not.
-                NamedSession::Elsewhere => is_id,
+                // A name gives way to a path here, an id or its beginning does not.
+                NamedSession::Elsewhere => name.starts_with("rc-"),
                 NamedSession::None => false,
             };
             if is_meant {

@@ -94,6 +94,30 @@ fn words_behind_two_dashes_are_paths() {
 }
 
 #[test]
+fn a_name_that_no_session_has_is_a_path_however_it_begins() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    Build::at(&project)
+        .file("rc-notes", "one\n")
+        .file("@types/index", "types\n")
+        .aged();
+    sandbox.launch(&project, "echo two > rc-notes; rm -r @types");
+    run(&sandbox, &project, &["diff", "rc-notes"])
+        .ok()
+        .shows("rc-notes")
+        .hides("@types");
+    run(&sandbox, &project, &["restore", "--yes", "rc-notes"]).ok();
+    assert_eq!(fs::read_to_string(project.join("rc-notes")).unwrap(), "one\n");
+    run(&sandbox, &project, &["restore", "--yes", "@types"]).ok();
+    assert!(project.join("@types/index").exists());
+    for word in ["rc-nothing", "@nothing", "rc-00000000-shop"] {
+        run(&sandbox, &project, &["restore", "--yes", word])
+            .code(5)
+            .has("not found");
+    }
+}
+
+#[test]
 fn a_path_that_is_here_is_none_below_the_mount() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("shop");

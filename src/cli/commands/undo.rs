@@ -15,6 +15,7 @@ use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionArg, say_which};
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
+use crate::model::InstanceId;
 use crate::recovery::{Allow, ChosenPaths, NamedSession, Purpose, UndoRequest, Wanted};
 use crate::report::RestoreDocument;
 use crate::terminal::sanitize;
@@ -149,7 +150,7 @@ impl UndoArgs {
             error.kind,
             ErrorKind::UnknownInstance | ErrorKind::NothingToRestore
         );
-        let word = word.filter(|word| is_concerned && !word.starts_with(['@']) && !word.starts_with("rc-"));
+        let word = word.filter(|word| is_concerned && InstanceId::parse(word).is_err());
         let is_path = |word: &&str| {
             let path = context.environment.absolute(Path::new(word));
             path.symlink_metadata().is_ok() || context.engine().could_be_path(word.as_ref()).unwrap_or(false)
