@@ -97,7 +97,7 @@ pub use recovery::{
 };
 pub use report::{Failed, MountReport, Outcome, Report};
 pub use repositories::refuse_in_use;
-pub use scope::{Allow, AskedGlob, AskedPaths, Merging, Scope, SnapshotScope, UnmatchedGlob};
+pub use scope::{Allow, AskedGlob, AskedPaths, Merging, Scope, SnapshotScope, Tops, UnmatchedGlob};
 pub use session_moments::PathMoment;
 pub use set_aside::{AsideError, bring_back, set_aside};
 pub use stage::Location;

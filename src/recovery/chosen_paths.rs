@@ -62,7 +62,7 @@ impl ChosenPaths {
                 return Scope::Exactly(held.collect());
             }
             Scope::Below(tops) => AskedPaths {
-                tops: Some(tops),
+                tops: Some(tops.listed().to_vec()),
                 ..AskedPaths::default()
             },
             Scope::Asked(asked) => *asked,

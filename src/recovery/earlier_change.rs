@@ -165,7 +165,7 @@ impl Recovery<'_> {
             let changes = compare(&side(from.as_ref()), &side(to.as_ref())).changes;
             // Of a database another file may have changed.
             let sides = [from.as_ref(), to.as_ref()];
-            let resolved = Scope::Below(meant).resolved(&sides, &changes, &Vec::new);
+            let resolved = Scope::Below(meant.into_iter().collect()).resolved(&sides, &changes, &Vec::new);
             let scope = resolved.map_err(RestoreError::from)?.scope;
             if changes.iter().any(|change| scope.holds(&change.path)) {
                 return Ok(true);

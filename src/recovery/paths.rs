@@ -139,7 +139,7 @@ pub(crate) fn scopes(
         }
     }
     let plain = |asked: AskedPaths| match (asked.globs.is_empty() && asked.excluded.is_none(), asked.tops) {
-        (true, Some(tops)) => Scope::Below(tops),
+        (true, Some(tops)) => Scope::Below(tops.into_iter().collect()),
         (true, None) => Scope::All,
         (false, tops) => Scope::Asked(Box::new(AskedPaths { tops, ..asked })),
     };

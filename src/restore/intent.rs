@@ -13,7 +13,7 @@ impl From<&Scope> for IntentScope {
     fn from(scope: &Scope) -> Self {
         match scope {
             Scope::All => Self::All,
-            Scope::Below(tops) => Self::Below(tops.clone()),
+            Scope::Below(tops) => Self::Below(tops.listed().to_vec()),
             Scope::Exactly(paths) => Self::Exactly(paths.iter().cloned().collect()),
             // A proposal has none: it was resolved for both sides.
             Scope::Asked(_) => Self::Exactly(Vec::new()),
@@ -25,7 +25,7 @@ impl From<&IntentScope> for Scope {
     fn from(scope: &IntentScope) -> Self {
         match scope {
             IntentScope::All => Self::All,
-            IntentScope::Below(tops) => Self::Below(tops.clone()),
+            IntentScope::Below(tops) => Self::Below(tops.iter().cloned().collect()),
             IntentScope::Exactly(paths) => Self::Exactly(paths.iter().cloned().collect()),
         }
     }

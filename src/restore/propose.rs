@@ -154,10 +154,10 @@ pub fn propose(
         let scope = match scope {
             // To create one of two names that are one takes that the other goes.
             Scope::Below(mut tops) => {
-                let held = Scope::Below(tops.clone());
-                let beside = request.witness.folded.beside(|path| held.holds(path));
-                tops.extend(beside.iter().cloned());
-                also.extend(beside);
+                for path in request.witness.folded.beside(|path| tops.holds(path)) {
+                    tops.insert(path.clone());
+                    also.push(path);
+                }
                 Scope::Below(tops)
             }
             other => other,

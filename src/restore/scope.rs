@@ -13,11 +13,53 @@ pub enum Scope {
     /// Everything.
     All,
     /// The given paths and everything below them.
-    Below(Vec<RelPath>),
+    Below(Tops),
     /// Exactly these paths.
     Exactly(BTreeSet<RelPath>),
     /// Paths with globs. [`Scope::resolved`] makes one of the others of it once both sides are known.
     Asked(Box<AskedPaths>),
+}
+
+/// Paths that stand for everything below them as well.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tops {
+    /// In the order in which they were added.
+    listed: Vec<RelPath>,
+    /// The same, each once. A rename of a directory makes a top of every file in it, and each changed path is looked up.
+    sorted: BTreeSet<RelPath>,
+}
+
+impl Tops {
+    /// Returns the paths in the order in which they were added.
+    #[must_use]
+    pub fn listed(&self) -> &[RelPath] {
+        &self.listed
+    }
+
+    /// Adds a path.
+    pub(super) fn insert(&mut self, path: RelPath) {
+        self.sorted.insert(path.clone());
+        self.listed.push(path);
+    }
+
+    /// Returns true if a path is one of these or below one.
+    pub(super) fn holds(&self, path: &RelPath) -> bool {
+        is_held(&self.sorted, path)
+    }
+
+    /// Returns true if a path is one of these or below one, apart from the root.
+    fn holds_below_root(&self, path: &RelPath) -> bool {
+        let mut places = path.ancestors().chain([path.clone()]);
+        places.any(|place| !place.is_root() && self.sorted.contains(&place))
+    }
+}
+
+impl FromIterator<RelPath> for Tops {
+    fn from_iter<I: IntoIterator<Item = RelPath>>(paths: I) -> Self {
+        let listed: Vec<RelPath> = paths.into_iter().collect();
+        let sorted = listed.iter().cloned().collect();
+        Self { listed, sorted }
+    }
 }
 
 /// Paths that an operator asked for with globs, or without some.
@@ -207,7 +249,7 @@ impl Scope {
     pub fn holds(&self, path: &RelPath) -> bool {
         match self {
             Self::All => true,
-            Self::Below(tops) => tops.iter().any(|top| path.is_within(top)),
+            Self::Below(tops) => tops.holds(path),
             Self::Exactly(paths) => paths.contains(path),
             Self::Asked(asked) => {
                 let tops = asked.tops.as_deref().unwrap_or_default();
@@ -265,24 +307,20 @@ impl Scope {
             .chain(parts.iter().map(|part| (part, false)))
             .collect();
         let named = match asked.tops(sides, &candidates)? {
-            Some(tops) => Self::Below(tops),
+            Some(tops) => Self::Below(tops.into_iter().collect()),
             None => Self::All,
         };
         let scope = named.with_others(changes, moves, &databases);
         let also = scope.beyond(&named);
         let (out, mut parted) = asked.out(changes, moves);
-        let tops: Option<BTreeSet<RelPath>> = match scope {
-            Self::Below(tops) => Some(tops.into_iter().collect()),
-            _ => None,
-        };
-        let is_meant = |path: &RelPath| tops.as_ref().is_none_or(|tops| is_held(tops, path));
+        let is_meant = |path: &RelPath| scope.holds(path);
         parted.retain(|(path, _)| is_meant(path));
         let held = changes.iter().map(|change| &change.path);
         let held = held.filter(|path| is_meant(path) && !out.contains(path));
         let chosen = asked.chosen.as_ref();
         let held = held.filter(|path| chosen.is_none_or(|chosen| chosen.contains(path)));
         let held: BTreeSet<RelPath> = held.cloned().collect();
-        let is_part = |path: &RelPath| held.range(path..).next().is_some_and(|held| held.is_within(path));
+        let is_part = |path: &RelPath| holds_one_below(&held, path);
         let also = also.into_iter().filter(is_part).collect();
         let scope = Self::Exactly(held);
         Ok(ResolvedScope { scope, also, parted })
@@ -302,7 +340,7 @@ impl Scope {
                 });
             }
             Self::Below(tops) => &AskedPaths {
-                tops: Some(tops.clone()),
+                tops: Some(tops.listed().to_vec()),
                 ..AskedPaths::default()
             },
             Self::Asked(asked) => asked.as_ref(),
@@ -359,7 +397,7 @@ impl Scope {
     #[must_use]
     pub fn named(&self) -> &[RelPath] {
         match self {
-            Self::Below(tops) => tops,
+            Self::Below(tops) => tops.listed(),
             Self::Asked(asked) => asked.tops.as_deref().unwrap_or_default(),
             Self::All | Self::Exactly(_) => &[],
         }
@@ -367,8 +405,14 @@ impl Scope {
 
     /// Returns true if `path` was asked for by its name or that of a directory below the root.
     pub(super) fn names(&self, path: &RelPath) -> bool {
-        let mut named = self.named().iter();
-        named.any(|top| !top.is_root() && path.is_within(top))
+        match self {
+            Self::Below(tops) => tops.holds_below_root(path),
+            Self::Asked(asked) => {
+                let mut tops = asked.tops.iter().flatten();
+                tops.any(|top| !top.is_root() && path.is_within(top))
+            }
+            Self::All | Self::Exactly(_) => false,
+        }
     }
 
     /// The same with the other side of every rename of which it holds one: to delete the new name of a file without bringing back the
@@ -380,7 +424,7 @@ impl Scope {
         };
         let pairs = moves();
         let changed: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
-        let mut held: BTreeSet<RelPath> = tops.iter().cloned().collect();
+        let mut held = tops.sorted.clone();
         // One rename may lead to the next: a name that became free was taken.
         loop {
             let mut more = BTreeSet::new();
@@ -404,9 +448,8 @@ impl Scope {
             }
             held.extend(more);
         }
-        let named: BTreeSet<&RelPath> = tops.iter().collect();
-        let also = held.into_iter().filter(|path| !named.contains(path));
-        Self::Below(tops.iter().cloned().chain(also).collect())
+        let also = held.into_iter().filter(|path| !tops.sorted.contains(path));
+        Self::Below(tops.listed.iter().cloned().chain(also).collect())
     }
 
     /// The paths that it holds and `asked` does not name.
@@ -414,8 +457,8 @@ impl Scope {
     pub fn beyond(&self, asked: &Self) -> Vec<RelPath> {
         match (self, asked) {
             (Self::Below(all), Self::Below(named)) => {
-                let named: BTreeSet<&RelPath> = named.iter().collect();
-                all.iter().filter(|path| !named.contains(path)).cloned().collect()
+                let beyond = all.listed.iter().filter(|path| !named.sorted.contains(path));
+                beyond.cloned().collect()
             }
             _ => Vec::new(),
         }
@@ -423,11 +466,11 @@ impl Scope {
 
     /// Returns true if an unknown path lies at, above or below a path of the scope.
     pub(super) fn concerns(&self, path: &RelPath) -> bool {
-        let meets = |top: &RelPath| path.is_within(top) || top.is_within(path);
+        let meets = |tops: &BTreeSet<RelPath>| is_held(tops, path) || holds_one_below(tops, path);
         match self {
             Self::All => true,
-            Self::Below(tops) => tops.iter().any(meets),
-            Self::Exactly(paths) => paths.iter().any(meets),
+            Self::Below(tops) => meets(&tops.sorted),
+            Self::Exactly(paths) => meets(paths),
             Self::Asked(_) => true,
         }
     }
@@ -436,6 +479,11 @@ impl Scope {
 /// Returns true if a path is one of these or below one.
 fn is_held(tops: &BTreeSet<RelPath>, path: &RelPath) -> bool {
     tops.contains(path) || path.ancestors().any(|above| tops.contains(&above))
+}
+
+/// Returns true if one of these is `path` or below it: in their order it would come next.
+fn holds_one_below(tops: &BTreeSet<RelPath>, path: &RelPath) -> bool {
+    tops.range(path..).next().is_some_and(|top| top.is_within(path))
 }
 
 /// `path`, which lies in `from`, as it is called in `to`.

@@ -1,6 +1,6 @@
 //! Restoring only some paths: what lies elsewhere is not touched, what is missing above them comes back.
 
-use super::{NOTHING, Plan, Scope, below, exactly, planned, words};
+use super::{NOTHING, Plan, Scope, below, exactly, path, planned, words};
 use crate::diff::tests::{Tree, dir, file, tree, with_mode};
 
 fn target() -> Tree {
@@ -117,10 +117,34 @@ fn only_what_concerns_the_scope_is_said_not_to_be_covered() {
         let paths = plan.not_covered.into_iter().map(|gap| gap.path);
         paths.collect::<Vec<_>>()
     };
-    let named = |names: &[&str]| names.iter().map(|at| super::path(at)).collect::<Vec<_>>();
+    let named = |names: &[&str]| names.iter().map(|at| path(at)).collect::<Vec<_>>();
     assert_eq!(plan(&Scope::All), named(&["d/e/unread", "gone"]));
     assert_eq!(plan(&below(&["d"])), named(&["d/e/unread"]));
     assert_eq!(plan(&below(&["d/e/unread/inside"])), named(&["d/e/unread"]));
     assert_eq!(plan(&below(&["dx"])), named(&[]));
     assert_eq!(plan(&exactly(&["gone"])), named(&["gone"]));
+}
+
+#[test]
+fn a_scope_of_very_many_paths_looks_them_up() {
+    /// With comparisons of each path with each other one this would take minutes.
+    const MANY: u32 = 100_000;
+    let at = |directory: &str, number: u32| path(&format!("{directory}/{}/{number}", number % 100));
+    let scope = Scope::Below((0..MANY).map(|number| at("new", number)).collect());
+    for number in 0..MANY {
+        let (held, other) = (at("new", number), at("old", number));
+        let below = path(&format!(
+            "{held}/x",
+            held = String::from_utf8_lossy(held.as_bytes())
+        ));
+        for inside in [&held, &below] {
+            assert!(scope.holds(inside) && scope.names(inside) && scope.concerns(inside));
+        }
+        assert!(!scope.holds(&other) && !scope.names(&other) && !scope.concerns(&other));
+    }
+    let above = path("new/7");
+    assert!(scope.concerns(&above) && !scope.holds(&above) && !scope.names(&above));
+    // The root is no name.
+    let all = below(&[""]);
+    assert!(all.holds(&above) && !all.names(&above) && all.concerns(&above));
 }
