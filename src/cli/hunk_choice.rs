@@ -1,12 +1,14 @@
 //! Choice of hunks on the terminal: asks for each hunk of a plan, as `git checkout -p` does. Nothing is changed by an answer.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::context::Context;
 use super::edited_text::edited;
 use super::error::{CliError, ErrorKind};
 use super::text_choice::{ChosenParts, TextChoice};
 use super::view;
 use crate::diff::{ChosenHunk, TextHunk, TextHunks, holds_passwords};
-use crate::model::{Coverage, Entry, RelPath};
+use crate::model::{AsideStep, Coverage, Entry, RelPath};
 use crate::recovery::{ChosenPaths, RestorePlan};
 use crate::report::{ChangeKind, Extent, FoldedLine, MountPlan, PatchOptions, Sources, restore_document};
 use crate::restore::MAX_COMPOSED;
@@ -20,51 +22,124 @@ fn not_confirmed(message: &str) -> CliError {
     CliError::new(ErrorKind::NotConfirmed, message)
 }
 
-/// Paths of a plan that are asked for together.
+/// Paths of a plan that are asked for together. Nothing is read for them before.
 struct Item<'p> {
-    /// The line that names them.
-    title: String,
-    paths: Vec<(&'p Coverage, &'p RelPath)>,
+    subject: Subject<'p>,
+    paths: Vec<&'p RelPath>,
     /// A directory that comes or goes: the answers for what is in it decide.
     directory: Option<ChangeKind>,
+}
+
+/// What an item is in its plan.
+enum Subject<'p> {
+    /// An excluded directory that goes aside or comes back.
+    Aside(&'p AsideStep),
+    /// A change, or several that are asked for as one.
+    Line(FoldedLine),
+}
+
+impl<'p> Item<'p> {
+    /// Returns the line that names the paths.
+    fn title(&self, mount: &MountPlan<'_>) -> String {
+        match &self.subject {
+            Subject::Aside(step) => view::aside::lines(std::slice::from_ref(step)).concat(),
+            Subject::Line(line) => view::plan::entries(mount, std::slice::from_ref(line)).concat(),
+        }
+    }
+
+    /// Reads what is shown of the item. The texts of all files together may be larger than the memory.
+    fn load(&self, mount: &MountPlan<'p>, sources: &Sources<'_>) -> Loaded<'p> {
+        let Subject::Line(FoldedLine::One(at)) = &self.subject else {
+            return Loaded::default();
+        };
+        let Some((_, change)) = mount.applied.get(*at) else {
+            return Loaded::default();
+        };
+        let text = TextChoice::of(mount.coverage, change, sources, MAX_COMPOSED);
+        let options = PatchOptions {
+            context: 3,
+            show_secrets: false,
+            hides: false,
+        };
+        let shown = match &text {
+            Some(_) => Vec::new(),
+            None => {
+                let patch = view::patch::patch(mount.coverage, change, sources, options);
+                // The first line names the path, as the title does.
+                patch.lines().skip(1).map(str::to_owned).collect()
+            }
+        };
+        Loaded { shown, text }
+    }
+}
+
+/// Contents of an item, while it is asked for.
+#[derive(Default)]
+struct Loaded<'p> {
     /// Lines that would be undone, if they are asked for as a whole.
     shown: Vec<String>,
     /// A text whose hunks are asked for one by one.
     text: Option<TextChoice<'p>>,
 }
 
-impl Item<'_> {
-    /// Returns true if another item lies in this directory, which is not asked for then.
-    fn is_implied_by(&self, items: &[Self]) -> bool {
-        self.directory.is_some() && items.iter().any(|item| item.is_below(self))
-    }
-
-    fn is_below(&self, directory: &Self) -> bool {
-        let is_below = |path: &RelPath| {
-            let mut above = directory.paths.iter();
-            above.any(|(_, above)| path != *above && path.is_within(above))
-        };
-        self.paths.iter().any(|(_, path)| is_below(path))
-    }
+/// Directories that need no question: the answers for what is in them decide.
+struct Implied<'p> {
+    /// Each directory that comes or goes, with its position among the items.
+    directories: BTreeMap<&'p RelPath, usize>,
+    /// Those in which another item lies.
+    implied: BTreeSet<usize>,
 }
 
-/// Adds the directories that need no question: one to create, if anything in it is chosen, and one to delete, if everything in it is.
-fn add_directories(chosen: &mut ChosenPaths, items: &[Item<'_>]) {
-    for directory in items.iter().filter(|item| item.is_implied_by(items)) {
-        let below = items
-            .iter()
-            .filter(|item| item.is_below(directory) && !item.is_implied_by(items));
-        let is_chosen = |item: &Item<'_>| {
-            let mut paths = item.paths.iter();
-            paths.all(|(coverage, path)| chosen.contains(coverage, path))
+impl<'p> Implied<'p> {
+    fn of(items: &[Item<'p>]) -> Self {
+        let directory = |(at, item): (usize, &Item<'p>)| {
+            let path = item.paths.first().filter(|_| item.directory.is_some());
+            path.map(|path| (*path, at))
         };
-        let is_taken = match directory.directory {
-            Some(ChangeKind::Added) => below.into_iter().all(is_chosen),
-            _ => below.into_iter().any(is_chosen),
+        let directories = items.iter().enumerate().filter_map(directory).collect();
+        let mut made = Self {
+            directories,
+            implied: BTreeSet::new(),
         };
-        for (coverage, path) in directory.paths.iter().filter(|_| is_taken) {
-            chosen.insert(coverage, path);
+        made.implied = items.iter().flat_map(|item| made.around(item)).collect();
+        made
+    }
+
+    /// Returns the directories in which a path of the item lies. Each path is looked at once, for a plan may have very many.
+    fn around(&self, item: &Item<'_>) -> Vec<usize> {
+        let above = item.paths.iter().flat_map(|path| path.ancestors());
+        above
+            .filter_map(|above| self.directories.get(&above).copied())
+            .collect()
+    }
+
+    /// Returns the items that are asked for.
+    fn asked<'i>(&'i self, items: &'i [Item<'p>]) -> impl Iterator<Item = &'i Item<'p>> {
+        let asked = items.iter().enumerate();
+        asked.filter_map(|(at, item)| (!self.implied.contains(&at)).then_some(item))
+    }
+
+    /// Returns the directories to restore: one to create, if anything in it is chosen, and one to delete, if everything in it is.
+    fn taken(&self, items: &[Item<'p>], is_chosen: impl Fn(&RelPath) -> bool) -> Vec<&'p RelPath> {
+        // For each directory whether any, and whether all of what is asked for in it is chosen.
+        let mut found: BTreeMap<usize, (bool, bool)> = BTreeMap::new();
+        for item in self.asked(items) {
+            let is_chosen = item.paths.iter().all(|path| is_chosen(path));
+            for at in self.around(item) {
+                let (any, all) = found.entry(at).or_insert((false, true));
+                *any |= is_chosen;
+                *all &= is_chosen;
+            }
         }
+        let taken = found.into_iter().filter_map(|(at, (any, all))| {
+            let item = items.get(at)?;
+            let is_taken = match item.directory {
+                Some(ChangeKind::Added) => all,
+                _ => any,
+            };
+            item.paths.first().copied().filter(|_| is_taken)
+        });
+        taken.collect()
     }
 }
 
@@ -119,26 +194,32 @@ pub(super) fn choose_hunks(
     let mounts: Vec<MountPlan<'_>> = document.mounts().collect();
     let mut chosen = ChosenPaths::default();
     for mount in &mounts {
-        let items = items(mount, &sources);
+        let items = items(mount);
+        let implied = Implied::of(&items);
         let mut quits = false;
-        for item in items.iter().filter(|item| !item.is_implied_by(&items)) {
-            let texts = item.text.as_ref().map(TextChoice::texts);
+        for item in implied.asked(&items) {
+            let loaded = item.load(mount, &sources);
+            let texts = loaded.text.as_ref().map(TextChoice::texts);
             let mut ask = Questions {
                 context,
-                item,
+                title: item.title(mount),
+                shown: &loaded.shown,
                 texts: texts.as_ref(),
-                asked: parts(item, texts.as_ref()),
+                asked: parts(&loaded, texts.as_ref()),
                 quits: false,
             };
             ask.ask()?;
             let asked = ask.asked;
             quits = ask.quits;
-            choose(&mut chosen, item, texts.as_ref(), &asked)?;
+            let paths = (mount.coverage, item.paths.as_slice());
+            choose(&mut chosen, paths, (&loaded, texts.as_ref()), &asked)?;
             if quits {
                 break;
             }
         }
-        add_directories(&mut chosen, &items);
+        for directory in implied.taken(&items, |path| chosen.contains(mount.coverage, path)) {
+            chosen.insert(mount.coverage, directory);
+        }
         if quits {
             break;
         }
@@ -150,37 +231,28 @@ pub(super) fn choose_hunks(
 }
 
 /// Returns what is asked for, in the order of the plan.
-fn items<'p>(mount: &'p MountPlan<'_>, sources: &Sources<'_>) -> Vec<Item<'p>> {
-    let mut items: Vec<Item<'p>> = Vec::new();
-    for step in mount.aside {
-        items.push(Item {
-            title: view::aside::lines(std::slice::from_ref(step)).concat(),
-            paths: vec![(mount.coverage, &step.path)],
-            directory: None,
-            shown: Vec::new(),
-            text: None,
-        });
-    }
+fn items<'p>(mount: &MountPlan<'p>) -> Vec<Item<'p>> {
+    let aside = mount.aside.iter().map(|step| Item {
+        subject: Subject::Aside(step),
+        paths: vec![&step.path],
+        directory: None,
+    });
+    let mut items: Vec<Item<'p>> = aside.collect();
     for line in mount.folded() {
-        match &line {
-            FoldedLine::One(at) => items.extend(one(mount, *at, sources)),
-            FoldedLine::Fold(fold) if matches!(fold.extent, Extent::Files(_)) => {
-                items.extend(fold.items.iter().filter_map(|at| one(mount, *at, sources)));
-            }
+        match line {
+            FoldedLine::One(at) => items.extend(one(mount, at)),
             FoldedLine::Fold(fold)
                 if matches!(
                     fold.extent,
-                    Extent::Whole(ChangeKind::Modified | ChangeKind::Mode)
+                    Extent::Files(_) | Extent::Whole(ChangeKind::Modified | ChangeKind::Mode)
                 ) =>
             {
-                items.extend(fold.items.iter().filter_map(|at| one(mount, *at, sources)));
+                items.extend(fold.items.iter().filter_map(|at| one(mount, *at)));
             }
             FoldedLine::Fold(fold) => items.push(Item {
-                title: view::plan::entries(mount, std::slice::from_ref(&line)).concat(),
                 paths: fold.items.iter().flat_map(|at| both(mount, *at)).collect(),
+                subject: Subject::Line(FoldedLine::Fold(fold)),
                 directory: None,
-                shown: Vec::new(),
-                text: None,
             }),
         }
     }
@@ -188,43 +260,26 @@ fn items<'p>(mount: &'p MountPlan<'_>, sources: &Sources<'_>) -> Vec<Item<'p>> {
 }
 
 /// Returns the paths of a change: of a renamed file both.
-fn both<'p>(mount: &MountPlan<'p>, at: usize) -> Vec<(&'p Coverage, &'p RelPath)> {
+fn both<'p>(mount: &MountPlan<'p>, at: usize) -> Vec<&'p RelPath> {
     let change = mount.applied.get(at).map(|(_, change)| *change);
     let paths = change.map(|change| [Some(&change.path), change.from_path.as_ref()]);
-    let paths = paths.into_iter().flatten().flatten();
-    paths.map(|path| (mount.coverage, path)).collect()
+    paths.into_iter().flatten().flatten().collect()
 }
 
-fn one<'p>(mount: &MountPlan<'p>, at: usize, sources: &Sources<'_>) -> Option<Item<'p>> {
+fn one<'p>(mount: &MountPlan<'p>, at: usize) -> Option<Item<'p>> {
     let (_, change) = mount.applied.get(at)?;
-    let text = TextChoice::of(mount.coverage, change, sources, MAX_COMPOSED);
-    let options = PatchOptions {
-        context: 3,
-        show_secrets: false,
-        hides: false,
-    };
-    let shown = match &text {
-        Some(_) => Vec::new(),
-        None => {
-            let patch = view::patch::patch(mount.coverage, change, sources, options);
-            // The first line names the path, as the title does.
-            patch.lines().skip(1).map(str::to_owned).collect()
-        }
-    };
     let entry = change.from.as_ref().or(change.to.as_ref());
     let comes_or_goes = matches!(change.kind, ChangeKind::Added | ChangeKind::Deleted);
     let directory = comes_or_goes && entry.is_some_and(Entry::is_dir);
     Some(Item {
-        title: view::plan::entries(mount, &[FoldedLine::One(at)]).concat(),
+        subject: Subject::Line(FoldedLine::One(at)),
         paths: both(mount, at),
         directory: directory.then_some(change.kind),
-        shown,
-        text,
     })
 }
 
-fn parts(item: &Item<'_>, texts: Option<&TextHunks<'_>>) -> Vec<Asked> {
-    let (Some(text), Some(texts)) = (&item.text, texts) else {
+fn parts(loaded: &Loaded<'_>, texts: Option<&TextHunks<'_>>) -> Vec<Asked> {
+    let (Some(text), Some(texts)) = (&loaded.text, texts) else {
         return vec![Asked::new(Part::Whole)];
     };
     let metadata = text.has_metadata().then_some(Part::Metadata);
@@ -235,15 +290,15 @@ fn parts(item: &Item<'_>, texts: Option<&TextHunks<'_>>) -> Vec<Asked> {
 /// Adds what was chosen of an item.
 fn choose(
     chosen: &mut ChosenPaths,
-    item: &Item<'_>,
-    texts: Option<&TextHunks<'_>>,
+    (coverage, paths): (&Coverage, &[&RelPath]),
+    (loaded, texts): (&Loaded<'_>, Option<&TextHunks<'_>>),
     asked: &[Asked],
 ) -> Result<(), CliError> {
     if !asked.iter().any(Asked::is_chosen) {
         return Ok(());
     }
-    let (Some(text), Some(texts), Some((coverage, path))) = (&item.text, texts, item.paths.first()) else {
-        for (coverage, path) in &item.paths {
+    let (Some(text), Some(texts), Some(path)) = (&loaded.text, texts, paths.first()) else {
+        for path in paths {
             chosen.insert(coverage, path);
         }
         return Ok(());
@@ -262,13 +317,16 @@ fn choose(
             Part::Whole => {}
         }
     }
-    text.choose(chosen, (*coverage, *path), texts, &parts, asked.len())
+    text.choose(chosen, (coverage, path), texts, &parts, asked.len())
 }
 
 /// The questions about one item.
 struct Questions<'q> {
     context: &'q Context<'q>,
-    item: &'q Item<'q>,
+    /// The line that names the paths.
+    title: String,
+    /// Lines that would be undone, if they are asked for as a whole.
+    shown: &'q [String],
     texts: Option<&'q TextHunks<'q>>,
     asked: Vec<Asked>,
     /// The operator wants no more questions.
@@ -278,7 +336,7 @@ struct Questions<'q> {
 impl Questions<'_> {
     fn ask(&mut self) -> Result<(), CliError> {
         let terminal = self.context.terminal;
-        terminal.err(&style::paint(Role::Heading, self.item.title.trim()));
+        terminal.err(&style::paint(Role::Heading, self.title.trim()));
         let mut at = 0;
         let mut shows = true;
         while let Some(asked) = self.asked.get(at) {
@@ -395,7 +453,7 @@ impl Questions<'_> {
         let lines = match (part, self.texts) {
             (Part::Hunk(hunk), Some(texts)) => view::patch::body(texts.lines(hunk)),
             (Part::Metadata, _) => Vec::new(),
-            (Part::Whole | Part::Hunk(_), _) => self.item.shown.clone(),
+            (Part::Whole | Part::Hunk(_), _) => self.shown.to_vec(),
         };
         let is_whole = matches!(part, Part::Whole);
         let most = if is_whole { SHOWN } else { usize::MAX };
@@ -450,3 +508,70 @@ const HELP_IN_EDITOR: &str = "\
 # To keep a + line, replace its + with a blank. To skip a - line, delete it.
 # Lines with # are ignored. If the hunk does not fit afterwards, it is asked for again.
 ";
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{FoldedLine, Implied, Item, Subject};
+    use crate::model::RelPath;
+    use crate::report::ChangeKind;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::new(text.as_bytes()).unwrap()
+    }
+
+    fn item(path: &RelPath, directory: Option<ChangeKind>) -> Item<'_> {
+        Item {
+            subject: Subject::Line(FoldedLine::One(0)),
+            paths: vec![path],
+            directory,
+        }
+    }
+
+    #[test]
+    fn answers_for_what_is_in_a_directory_decide_about_it() {
+        let names = ["d", "d/e", "d/e/one", "d/two", "empty", "dx"].map(path);
+        for (kind, chosen, wanted) in [
+            (ChangeKind::Deleted, &["d/two"][..], &["d"][..]),
+            (ChangeKind::Deleted, &["d/e/one"], &["d", "d/e"]),
+            (ChangeKind::Deleted, &["dx", "empty"], &[]),
+            (ChangeKind::Added, &["d/e/one"], &["d/e"]),
+            (ChangeKind::Added, &["d/e/one", "d/two"], &["d", "d/e"]),
+            (ChangeKind::Added, &["d/two"], &[]),
+        ] {
+            let is_directory = |name: &RelPath| matches!(name.as_bytes(), b"d" | b"d/e" | b"empty");
+            let items = names.each_ref();
+            let items = items.map(|name| item(name, is_directory(name).then_some(kind)));
+            let implied = Implied::of(&items);
+            let asked: Vec<&RelPath> = implied
+                .asked(&items)
+                .flat_map(|item| item.paths.clone())
+                .collect();
+            assert_eq!(asked, [&names[2], &names[3], &names[4], &names[5]]);
+            let chosen: Vec<RelPath> = chosen.iter().map(|name| path(name)).collect();
+            let taken = implied.taken(&items, |path| chosen.contains(path));
+            let wanted: Vec<RelPath> = wanted.iter().map(|name| path(name)).collect();
+            assert_eq!(taken, wanted.iter().collect::<Vec<_>>(), "{kind:?} {chosen:?}");
+        }
+    }
+
+    #[test]
+    fn very_many_directories_are_decided_about_in_one_pass() {
+        /// With comparisons of each path with each other one this would take many minutes.
+        const MANY: usize = 50_000;
+        let names = (0..MANY).flat_map(|number| [path(&format!("d{number}")), path(&format!("d{number}/f"))]);
+        let names: Vec<RelPath> = names.collect();
+        let kinds = [Some(ChangeKind::Added), None].into_iter().cycle();
+        let items: Vec<Item<'_>> = names
+            .iter()
+            .zip(kinds)
+            .map(|(name, kind)| item(name, kind))
+            .collect();
+        let implied = Implied::of(&items);
+        assert_eq!(implied.asked(&items).count(), MANY);
+        let chosen: BTreeSet<&RelPath> = names.iter().skip(1).step_by(4).collect();
+        let taken = implied.taken(&items, |path| chosen.contains(path));
+        assert_eq!(taken.len(), chosen.len());
+    }
+}
