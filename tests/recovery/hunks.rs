@@ -434,3 +434,39 @@ fn secrets_are_neither_shown_nor_edited() {
     assert!(all.contains("(diff --patch --show-secrets shows it)"), "{all}");
     assert!(!all.contains("hunter"), "{all}");
 }
+
+/// Returns the largest amount of memory that `restore -p` took up to its first question, in KiB, with so many changed files of 4 MiB.
+#[cfg(target_os = "linux")]
+fn peak(files: usize) -> Option<u64> {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("large");
+    let text = format!("{}\n", "x".repeat(1023)).repeat(4096);
+    for number in 0..files {
+        Build::at(&project).file(&format!("{number}"), &text);
+    }
+    let id = sandbox.launch(&project, "for file in *; do echo end >> $file; done");
+    let script = format!("exec jackin recovery restore -p {id}");
+    let tmux = Tmux::start(&sandbox, &project, SIZE, &script, &[])?;
+    tmux.sees("(1/1) Undo this hunk?");
+    let is_it = |process: &PathBuf| {
+        let line = fs::read(process.join("cmdline")).unwrap_or_default();
+        let mut words = line.split(|byte| *byte == 0);
+        words.any(|word| word == b"-p") && words.next() == Some(id.as_bytes())
+    };
+    let processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    let process = processes.into_iter().find(is_it).unwrap();
+    let status = fs::read_to_string(process.join("status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    tmux.close();
+    line.split_whitespace().nth(1).unwrap().parse().ok()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn only_the_file_that_is_asked_for_is_in_memory() {
+    let (Some(few), Some(many)) = (peak(2), peak(20)) else {
+        return;
+    };
+    // The other files have 144 MiB on both sides.
+    assert!(many < few + (48 << 10), "{few} and {many} KiB");
+}
