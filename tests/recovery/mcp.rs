@@ -763,4 +763,12 @@ fn odd_messages_are_answered() {
             "{told}"
         );
     }
+    let deep = format!("{}{}", "[".repeat(130), "]".repeat(130));
+    for arguments in [format!("{{\"paths\":{deep}}}"), "{\"a\":1e999}".to_owned()] {
+        let told = asked(&format!(r#"{{"name":"snapshot_diff","arguments":{arguments}}}"#));
+        assert_eq!(told["error"]["code"], -32700, "{arguments}: {told}");
+    }
+    // Bytes that are no text: the shell's printf makes one.
+    let odd = asked(r#"{"name":"snapshot_diff","arguments":{"paths":["'"$(printf '\377')"'"]}}"#);
+    assert_eq!(odd["result"]["isError"], true, "{odd}");
 }

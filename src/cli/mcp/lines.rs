@@ -1,14 +1,22 @@
-//! Standard input of the server, line by line. An escape of half a character, such as `\ud800`, is no text: the parser would drop the
-//! line, and the client would wait for its answer for ever. A replacement character stands in its place.
+//! Standard input of the server, line by line. The server's parser drops a line that it cannot read, and the client would wait for its
+//! answer for ever. So each line is made one that is answered: an escape of half a character, such as `\ud800`, and bytes that are no
+//! text become replacement characters, and an unreadable message becomes one that the server refuses.
 
 use std::borrow::Cow;
 
+use rmcp::transport::async_rw::DEFAULT_MAX_LINE_LENGTH;
+use serde::Deserialize;
+use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, duplex};
 
 /// Bytes that are on their way at once.
 const ROOM: usize = 64 << 10;
 /// The escape of the replacement character.
 const REPLACED: &[u8] = b"\\ufffd";
+/// A message that is no request, which the server refuses without an id.
+const NO_REQUEST: &[u8] = b"[]\n";
+/// Method that stands for a request which cannot be read.
+pub(super) const UNREADABLE: &str = "unreadable";
 
 /// Returns standard input as the server reads it.
 pub(super) fn input() -> DuplexStream {
@@ -20,12 +28,36 @@ pub(super) fn input() -> DuplexStream {
             line.clear();
             // An error is the end as well: nothing comes any more.
             let is_over = !matches!(lines.read_until(b'\n', &mut line).await, Ok(1..));
-            if is_over || to.write_all(&whole(&line)).await.is_err() {
+            if is_over || to.write_all(&answerable(&line)).await.is_err() {
                 return;
             }
         }
     });
     from
+}
+
+/// Id of a request, whatever else is wrong with it. What is skipped may be nested deeply, and hold numbers of any size.
+#[derive(Deserialize)]
+struct Identified {
+    id: Option<Value>,
+}
+
+/// Returns a line that the server answers if it answers any.
+fn answerable(line: &[u8]) -> Vec<u8> {
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    let line = String::from_utf8_lossy(line);
+    let line = whole(line.as_bytes());
+    let is_read = line.len() <= DEFAULT_MAX_LINE_LENGTH && serde_json::from_slice::<Value>(&line).is_ok();
+    if is_read || line.trim_ascii().is_empty() {
+        return line.into_owned();
+    }
+    let id = serde_json::from_slice(&line)
+        .ok()
+        .and_then(|found: Identified| found.id);
+    match id.filter(|id| id.is_number() || id.is_string()) {
+        Some(id) => format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": UNREADABLE})).into_bytes(),
+        None => NO_REQUEST.to_vec(),
+    }
 }
 
 /// Returns a line of JSON without escapes of half a character.
@@ -65,7 +97,37 @@ fn unit(rest: &[u8]) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    use super::whole;
+    use serde_json::Value;
+
+    use super::{DEFAULT_MAX_LINE_LENGTH, NO_REQUEST, UNREADABLE, answerable, whole};
+
+    #[test]
+    fn an_unreadable_request_keeps_its_id() {
+        let deep = format!("{}{}", "[".repeat(130), "]".repeat(130));
+        let long = "x".repeat(DEFAULT_MAX_LINE_LENGTH);
+        for (id, params) in [
+            ("7", deep.clone()),
+            ("\"seven\"", "1e999".to_owned()),
+            ("7", format!("\"{long}\"")),
+        ] {
+            let line = format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{params}}}\n"
+            );
+            let told: Value = serde_json::from_slice(&answerable(line.as_bytes())).unwrap();
+            assert_eq!(told["id"].to_string(), id);
+            assert_eq!(told["method"], UNREADABLE);
+        }
+        for line in ["hello\n", "{\"id\":1,\n", "{\"id\":[1],\"a\":1e999}\n", &deep] {
+            assert_eq!(answerable(line.as_bytes()), NO_REQUEST, "{line}");
+        }
+        assert_eq!(
+            answerable(b"{\"id\":1,\"a\":\"\xff\"}\n"),
+            "{\"id\":1,\"a\":\"\u{fffd}\"}\n".as_bytes()
+        );
+        for line in ["\n", " \r\n", "", "{\"id\":1}\r\n", "[1]"] {
+            assert_eq!(answerable(line.as_bytes()), line.as_bytes());
+        }
+    }
 
     #[test]
     fn only_halves_of_characters_are_replaced() {

@@ -173,6 +173,7 @@ impl ServerHandler for Server {
                 let wanted = "tools/call needs `name`, which is text; `arguments` are an object or absent";
                 ErrorData::invalid_params(wanted, None)
             }
+            lines::UNREADABLE => ErrorData::parse_error("the message cannot be read", None),
             _ => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None),
         })
     }
