@@ -18,8 +18,12 @@ function __jackin_recovery
                     printf '%s\n' $glued(__fish_complete_directories $begun)
                 end
             case ':command'
-                set -l after (contains --index -- -- $words)
-                and complete --do-complete "$words[(math $after + 1)..-1]"
+                set -l after (contains --index -- -- $words); or continue
+                # What is completed is read as a command line: words are escaped, so that nothing in them is run.
+                set -l rest (string escape -- $words[(math $after + 1)..-1])
+                # The word at the cursor stands as it was typed, unless it holds a command.
+                string match --quiet -- '*(*' $words[-1]; or set rest[-1] $words[-1]
+                complete --do-complete "$rest"
             case '*'
                 printf '%s\n' $line
         end
