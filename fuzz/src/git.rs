@@ -1,5 +1,6 @@
 //! Repositories of any files. Whatever they hold, reading them ends, and what is read twice is the same.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
@@ -15,6 +16,7 @@ const MOST_FILES: usize = 200;
 struct Memory {
     files: BTreeMap<RelPath, Vec<u8>>,
     directories: BTreeMap<RelPath, BTreeSet<Name>>,
+    effort: Cell<u64>,
 }
 
 impl Memory {
@@ -22,6 +24,7 @@ impl Memory {
         let mut memory = Self {
             files: BTreeMap::new(),
             directories: BTreeMap::from([(RelPath::root(), BTreeSet::new())]),
+            effort: Cell::default(),
         };
         let mut feed = Feed(bytes);
         while !feed.is_empty() && memory.files.len() < MOST_FILES {
@@ -70,6 +73,10 @@ impl Files for Memory {
         room[..count].copy_from_slice(&rest[..count]);
         Ok(count)
     }
+
+    fn effort(&self) -> &Cell<u64> {
+        &self.effort
+    }
 }
 
 /// Paths and what the files hold, each behind its length.
@@ -82,6 +89,7 @@ pub fn git(bytes: &[u8]) -> bool {
 
 /// Everything that can be asked; whether there is a commit with a tree, and all that was said.
 fn read(files: &Memory) -> Option<(bool, String)> {
+    files.effort.set(0);
     let repository = Repository::open(files, &RelPath::root()).ok()??;
     let head = repository.head();
     let commit = head.as_ref().ok().and_then(|head| head.commit);

@@ -72,8 +72,9 @@ pub(super) fn survey(
             .map(|path| (*path).clone()),
     );
     let works: BTreeSet<RelPath> = all.iter().map(work_tree).collect();
+    // One tree, so that the effort for its objects is bounded for all repositories together.
+    let live = Live::new(root);
     let look = |own: &RelPath| {
-        let live = Live::new(root);
         let known =
             before.and_then(|before| Some((before, before.facts.iter().find(|facts| facts.own == *own)?)));
         let mut facts = match Repository::open(&live, &work_tree(own)) {

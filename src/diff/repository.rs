@@ -8,8 +8,8 @@ use super::{Change, ChangedPaths, HIDDEN};
 use crate::git_directories::work_tree;
 use crate::model::{Entry, Name, RelPath};
 use git_reader::{
-    Executable, Files, Head, IndexEntry, Oid, Operation, Refs, Repository, below, driver_lines, executables,
-    is_dot_git,
+    Executable, Files, GitError, Head, IndexEntry, Oid, Operation, Refs, Repository, below, driver_lines,
+    executables, is_dot_git,
 };
 
 /// Maximum number of reported doubts.
@@ -216,6 +216,9 @@ pub fn compare_repository<'f>(
         unread.push(format!(
             "{objects} is excluded from the snapshot: commits cannot be listed"
         ));
+    }
+    if sides.iter().any(|side| side.is_exhausted()) {
+        unread.push(GitError::TooMuchWork.to_string());
     }
     let mut doubts: Vec<String> = unread.into_iter().chain(was.doubts).chain(is.doubts).collect();
     doubts.sort();

@@ -1,5 +1,6 @@
 //! Changes of the git repositories in a mount.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
@@ -142,6 +143,10 @@ impl Files for Shown<'_> {
             room.copy_from_slice(rest);
         }
         Ok(count)
+    }
+
+    fn effort(&self) -> &Cell<u64> {
+        self.live.effort()
     }
 
     fn host_path(&self) -> Option<&Path> {

@@ -1,6 +1,6 @@
 //! Git files of a mount as a restore left them: those of the state before it, which its undo brings back, but for what it changed.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::Path;
@@ -112,6 +112,10 @@ impl Files for LeftTree<'_> {
         let from = usize::try_from(at).map_err(io::Error::other)?;
         let rest = read.get(path).and_then(|bytes| bytes.get(from..));
         io::Read::read(&mut rest.unwrap_or_default(), room)
+    }
+
+    fn effort(&self) -> &Cell<u64> {
+        self.before.effort()
     }
 
     fn host_path(&self) -> Option<&Path> {

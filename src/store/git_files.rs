@@ -1,5 +1,6 @@
 //! The files of one mount of a snapshot, in the form that the reader of git repositories needs.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
@@ -23,6 +24,7 @@ pub struct StoredTree<'a> {
     host: &'a Path,
     excludes: Option<&'a Matcher>,
     kept: Kept,
+    effort: Cell<u64>,
 }
 
 /// Files that were read and stay in memory, the last one first.
@@ -60,6 +62,7 @@ impl<'a> StoredTree<'a> {
             host,
             excludes: None,
             kept: Kept::default(),
+            effort: Cell::default(),
         }
     }
 
@@ -143,6 +146,10 @@ impl Files for StoredTree<'_> {
         };
         to.copy_from_slice(what);
         Ok(count)
+    }
+
+    fn effort(&self) -> &Cell<u64> {
+        &self.effort
     }
 
     fn excludes(&self, path: &RelPath) -> bool {

@@ -45,6 +45,9 @@ pub enum GitError {
         /// Path as the repository names it.
         path: String,
     },
+    /// The objects of the tree take more work than this crate does.
+    #[error("reading its objects takes too much work: no more of them are read")]
+    TooMuchWork,
     /// A format that this program does not know.
     #[error("{what} is not understood")]
     NotUnderstood {

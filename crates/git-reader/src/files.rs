@@ -1,6 +1,6 @@
 //! Sources from which repositories are read: a live mount here, the content of a snapshot elsewhere.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
@@ -48,6 +48,10 @@ pub trait Files {
     /// Error from the system, also if it is no regular file.
     fn read_at(&self, path: &RelPath, room: &mut [u8], at: u64) -> io::Result<usize>;
 
+    /// Returns the effort that objects of the tree took so far, in bytes that were read or built. All of its repositories share it, because one
+    /// pack may serve many of them.
+    fn effort(&self) -> &Cell<u64>;
+
     /// Returns true if the tree excludes a path: that nothing is found there says nothing about the repository.
     fn excludes(&self, _path: &RelPath) -> bool {
         false
@@ -67,6 +71,7 @@ pub struct Live<'a> {
     dir: RefCell<Option<(RelPath, Rc<Dir>)>>,
     /// Opened files, the most recently used first.
     open: RefCell<VecDeque<(RelPath, Rc<File>)>>,
+    effort: Cell<u64>,
 }
 
 /// Maximum number of files kept open: a pack, its index, and those of a few others.
@@ -83,6 +88,7 @@ impl<'a> Live<'a> {
             root,
             dir: RefCell::default(),
             open: RefCell::default(),
+            effort: Cell::default(),
         }
     }
 
@@ -160,6 +166,10 @@ impl Files for Live<'_> {
 
     fn read_at(&self, path: &RelPath, room: &mut [u8], at: u64) -> io::Result<usize> {
         self.file(path)?.read_at(room, at)
+    }
+
+    fn effort(&self) -> &Cell<u64> {
+        &self.effort
     }
 
     fn host_path(&self) -> Option<&Path> {

@@ -20,6 +20,9 @@ const DEEPEST: usize = 4096;
 /// Maximum bytes that are built for one object. Its chain may hold large objects, each of which is built and dropped.
 const WORK: u64 = 1 << 30;
 
+/// Effort of one object in a chain of deltas beside its bytes.
+const LINK: u64 = 1 << 10;
+
 impl Pack {
     pub(super) fn open(files: &dyn Files, path: RelPath, idx: RelPath) -> Result<Self, GitError> {
         let length = size(files, &path)?.ok_or_else(|| GitError::damaged(&path, "it is missing"))?;
@@ -64,6 +67,7 @@ impl Pack {
         let mut at = offset;
         let mut chain = Vec::new();
         let (kind, mut bytes) = loop {
+            *effort = effort.saturating_add(LINK);
             let head = self.head(files, at)?;
             if head.size > most {
                 return Err(GitError::too_large(&self.path, most));

@@ -1,6 +1,6 @@
 //! Repositories: their directories, and the check that their format is known.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::OnceCell;
 use std::os::unix::ffi::OsStrExt as _;
 
 use super::config::{Config, IncludedConfig};
@@ -34,8 +34,6 @@ pub struct Repository<'a> {
     pub(super) doubts: Doubts,
     pub(super) packed: OnceCell<Refs>,
     pub(super) stores: OnceCell<Vec<Store>>,
-    /// Bytes of objects that were built so far.
-    pub(super) effort: Cell<u64>,
 }
 
 impl<'a> Repository<'a> {
@@ -81,7 +79,6 @@ impl<'a> Repository<'a> {
             doubts,
             packed: OnceCell::new(),
             stores: OnceCell::new(),
-            effort: Cell::new(0),
         };
         repository.find_common();
         (repository.config, repository.included) = repository.read_config();

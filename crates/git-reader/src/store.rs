@@ -29,6 +29,8 @@ const MOST_STORES: usize = 16;
 const MOST_PACKS: usize = 4096;
 /// Maximum number of objects that are looked for in files of their own: each is a call.
 const MOST_LOOSE: usize = 500;
+/// Maximum effort for all objects of a tree. Packs of a few kilobytes can hold any number of objects that take a gigabyte each.
+pub(super) const MOST_EFFORT: u64 = 16 << 30;
 /// Effort of searching one pack, or of looking for one file, in bytes read.
 const LOOKUP: u64 = 512;
 /// Name of the empty tree, which git knows without storing it.
@@ -151,28 +153,44 @@ impl Repository<'_> {
         Ok(missing)
     }
 
-    fn take_effort(&self, bytes: u64) {
-        self.effort.set(self.effort.get().saturating_add(bytes));
+    /// Returns true if the objects of the tree took so much work that no more of them are read.
+    #[must_use]
+    pub fn is_exhausted(&self) -> bool {
+        self.files.effort().get() > MOST_EFFORT
+    }
+
+    /// Adds to the effort of the tree.
+    ///
+    /// # Errors
+    /// [`GitError::TooMuchWork`] if it was too much before; that is a doubt as well, since callers skip what they cannot read.
+    fn take_effort(&self, bytes: u64) -> Result<(), GitError> {
+        let effort = self.files.effort();
+        if self.is_exhausted() {
+            self.doubts.add(GitError::TooMuchWork);
+            return Err(GitError::TooMuchWork);
+        }
+        effort.set(effort.get().saturating_add(bytes));
+        Ok(())
     }
 
     fn in_pack(&self, pack: &Pack, oid: &Oid, most: u64) -> Result<Option<Object>, GitError> {
-        self.take_effort(LOOKUP);
+        self.take_effort(LOOKUP)?;
         let Some(at) = pack.find(self.files, oid)? else {
             return Ok(None);
         };
-        let mut effort = self.effort.get();
+        let mut effort = self.files.effort().get();
         let object = pack.object(self.files, at, most, &mut effort);
-        self.effort.set(effort);
+        self.files.effort().set(effort);
         object.map(Some)
     }
 
     fn loose(&self, store: &Store, oid: &Oid, most: u64) -> Result<Option<Object>, GitError> {
         let path = loose_path(store, oid);
-        self.take_effort(LOOKUP);
+        self.take_effort(LOOKUP)?;
         let Some(stored) = size(self.files, &path)? else {
             return Ok(None);
         };
-        self.take_effort(stored.min(most));
+        self.take_effort(stored.min(most))?;
         let mut stream = inflater(self.files, &path, 0, most);
         // "commit 123" and a zero byte.
         let mut head = Vec::new();
@@ -189,7 +207,7 @@ impl Repository<'_> {
         if size > most {
             return Err(GitError::too_large(&path, most));
         }
-        self.take_effort(size);
+        self.take_effort(size)?;
         let bytes = rest_of(stream, &path, size)?;
         Ok(Some(Object { kind, bytes }))
     }

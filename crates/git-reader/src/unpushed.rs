@@ -72,7 +72,7 @@ pub fn unpushed(repository: &Repository) -> Result<Vec<Unpushed>, GitError> {
         known: HashMap::new(),
         kept: 0,
         steps: 0,
-        most_effort: repository.effort.get().saturating_add(MOST_EFFORT),
+        most_effort: repository.files.effort().get().saturating_add(MOST_EFFORT),
         pushed: HashSet::new(),
         frontier: Queue::new(),
         counted: HashSet::new(),
@@ -213,7 +213,7 @@ impl Walk<'_> {
         self.steps += 1;
         if self.steps > MOST_STEPS
             || self.kept > MOST_KNOWN
-            || self.repository.effort.get() > self.most_effort
+            || self.repository.files.effort().get() > self.most_effort
         {
             self.exhaust();
         }
@@ -230,7 +230,7 @@ impl Walk<'_> {
         if let Some(known) = self.known.get(oid) {
             return known.clone();
         }
-        let is_too_much = self.kept > MOST_KNOWN || self.repository.effort.get() > self.most_effort;
+        let is_too_much = self.kept > MOST_KNOWN || self.repository.files.effort().get() > self.most_effort;
         if is_too_much {
             self.exhaust();
             return None;

@@ -8,7 +8,7 @@ use flate2::write::ZlibEncoder;
 use proptest::prelude::*;
 
 use super::scratch::{Scratch, rel};
-use crate::{Live, ObjectKind, Oid, Repository, executables, unpushed};
+use crate::{Files as _, Live, ObjectKind, Oid, Repository, executables, unpushed};
 use handle_fs::Root;
 
 /// Reads everything. The results do not matter, only that the reads return.
@@ -281,4 +281,104 @@ proptest! {
             }
         });
     }
+}
+
+/// Names whose objects all lie at the end of one chain of deltas, each of which makes `size` bytes.
+fn put_chain(scratch: &Scratch, size: usize, links: usize, names: &[Oid]) {
+    let number = |mut value: usize| {
+        let mut bytes = Vec::new();
+        while value >= 0x80 {
+            bytes.push((value & 0x7f) as u8 | 0x80);
+            value >>= 7;
+        }
+        bytes.push(value as u8);
+        bytes
+    };
+    let head = |kind: u8, size: usize| {
+        let mut bytes = vec![kind << 4 | (size & 15) as u8 | 0x80];
+        bytes.extend(number(size >> 4));
+        bytes
+    };
+    let mut pack = [&b"PACK\0\0\0\x02"[..], &(names.len() as u32).to_be_bytes()].concat();
+    let mut last = pack.len();
+    pack.extend([head(2, size), deflated(&vec![0; size])].concat());
+    // Copies of at most 64 KiB each, from the start.
+    let copies = [0xb0, 0xff, 0xff].repeat(size / 0xffff);
+    let delta = [number(size), number(size), copies].concat();
+    for _ in 0..links {
+        let at = pack.len();
+        let back = at - last;
+        let back = if back < 0x80 {
+            vec![back as u8]
+        } else if back < 0x4080 {
+            vec![0x80 | ((back >> 7) - 1) as u8, (back & 0x7f) as u8]
+        } else {
+            let high = (back >> 7) - 1;
+            vec![
+                0x80 | ((high >> 7) - 1) as u8,
+                0x80 | (high & 0x7f) as u8,
+                (back & 0x7f) as u8,
+            ]
+        };
+        pack.extend([head(6, delta.len()), back, deflated(&delta)].concat());
+        last = at;
+    }
+    pack.extend([0; 20]);
+    let mut names = names.to_vec();
+    names.sort();
+    let fan = (0..256).flat_map(|first| {
+        let below = names.iter().filter(|oid| usize::from(oid.as_bytes()[0]) <= first);
+        (below.count() as u32).to_be_bytes()
+    });
+    let mut idx: Vec<u8> = fan.collect();
+    for oid in &names {
+        idx.extend((last as u32).to_be_bytes());
+        idx.extend(oid.as_bytes());
+    }
+    idx.extend([0; 40]);
+    scratch.write(".git/objects/pack/pack-1.pack", pack);
+    scratch.write(".git/objects/pack/pack-1.idx", idx);
+}
+
+#[test]
+fn many_names_of_one_chain_of_deltas_are_soon_too_much() {
+    let scratch = Scratch::new();
+    let names: Vec<Oid> = (0..40_u8).map(|n| Oid::from_bytes([n * 5; 20])).collect();
+    put_chain(&scratch, 0xffff << 6, 4, &names);
+    let entries = names
+        .iter()
+        .map(|oid| [&b"40000 d"[..], oid.to_string().as_bytes(), &[0], oid.as_bytes()].concat());
+    let entries: Vec<u8> = entries.flatten().collect();
+    let tree = Oid::of(ObjectKind::Tree, &entries).unwrap();
+    put_loose(
+        &scratch,
+        &tree.to_string(),
+        &[format!("tree {}\0", entries.len()).as_bytes(), &entries].concat(),
+    );
+    for name in &names {
+        scratch.write(&format!(".git/refs/tags/{name}"), name.to_string());
+    }
+    let head = scratch.text(&["rev-parse", "HEAD"]);
+    let head = Oid::parse(head.as_bytes()).unwrap();
+    let root = scratch.root();
+    let live = Live::new(&root);
+    // As if others of the tree had taken nearly all of it.
+    let most = crate::store::MOST_EFFORT;
+    live.effort().set(most - (60 << 20));
+    let repository = Repository::open(&live, &rel("")).unwrap().unwrap();
+    assert!(repository.commit(&head).unwrap().is_some());
+    let mut paths = std::collections::BTreeSet::new();
+    assert!(!crate::Named::new(&repository).walk(&rel(""), tree, &mut paths));
+    // One object more at most.
+    assert!(
+        (most..most + (40 << 20)).contains(&live.effort().get()),
+        "{}",
+        live.effort().get()
+    );
+    assert!(repository.commit(&head).is_err() && repository.peel(&head).is_err());
+    assert!(unpushed(&repository).unwrap().iter().all(|branch| branch.more));
+    assert!(repository.doubts().join("\n").contains("too much work"));
+    // Another repository of the tree gets no more.
+    let again = Repository::open(&live, &rel("")).unwrap().unwrap();
+    assert!(again.is_exhausted() && again.tree(&tree).is_err());
 }
