@@ -145,7 +145,7 @@ pub fn compare_repository<'f>(
     if let Some(main) = mains.iter().flatten().next() {
         let reached = |files: Option<&'f dyn Files>| {
             let repository = Repository::open(files?, &work_tree(main)).ok()??;
-            repository.refs().ok()
+            repository.readable_refs().ok()
         };
         (was.shared, is.shared) = (reached(before), reached(after));
         for (side, main) in [&mut was, &mut is].into_iter().zip(&mains) {
@@ -249,7 +249,7 @@ impl State {
                 note(error.to_string());
             }
         }
-        match repository.refs() {
+        match repository.readable_refs() {
             Ok(refs) => state.refs = refs,
             Err(error) => {
                 is_unread = true;

@@ -294,3 +294,42 @@ fn a_ref_that_names_another_one_comes_back_as_such() {
     repository.git(&["rev-parse", "--verify", "-q", "refs/heads/later"]);
     is_whole(&repository);
 }
+
+/// A repository with a branch called `name` in its list, which a session deletes, and after that a branch of the operator in it.
+fn with_deleted(sandbox: &Sandbox, name: &str) -> (Repository, String) {
+    let repository = repository(sandbox, true);
+    repository.git(&["config", "core.logAllRefUpdates", "false"]);
+    repository.git(&["branch", name, "HEAD~1"]);
+    repository.git(&["pack-refs", "--all"]);
+    Build::at(&repository.path).aged();
+    let id = sandbox.launch(&repository.path, &format!("git branch -qD {name}"));
+    repository.git(&["branch", "mine"]);
+    repository.git(&["pack-refs", "--all"]);
+    (repository, id)
+}
+
+/// Git forbids a dot only at the end of a whole name.
+#[test]
+fn a_branch_with_a_dot_at_the_end_of_a_part_is_restored() {
+    let sandbox = Sandbox::new();
+    let (repository, id) = with_deleted(&sandbox, "v1./x");
+    sandbox.restore(&id, &[]);
+    let refs = repository.git(&["for-each-ref", "--format=%(refname)"]);
+    for name in ["refs/heads/v1./x\n", "refs/heads/mine\n"] {
+        assert!(refs.contains(name), "{refs}");
+    }
+    is_whole(&repository);
+}
+
+#[test]
+fn a_list_of_refs_with_a_line_that_is_not_understood_is_a_conflict() {
+    let sandbox = Sandbox::new();
+    let (repository, id) = with_deleted(&sandbox, "gone");
+    let list = repository.path.join(".git/packed-refs");
+    let head = repository.git(&["rev-parse", "HEAD"]);
+    let text = fs::read_to_string(&list).unwrap() + head.trim() + " refs/heads/not..a.name\n";
+    fs::write(&list, &text).unwrap();
+    let run = sandbox.jackin(["restore", &id, "--yes"]).code(6);
+    run.shows("packed-refs");
+    assert_eq!(fs::read_to_string(&list).unwrap(), text);
+}

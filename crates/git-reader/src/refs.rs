@@ -25,6 +25,13 @@ const MOST_PACKED: u64 = 128 << 20;
 /// Maximum bytes of a name, which is a path.
 const LONGEST_NAME: usize = 4096;
 
+/// The list of packed refs.
+pub(super) struct PackedList {
+    refs: Refs,
+    /// Reason why a part of the list is not among the refs, if one is not.
+    unread: Option<String>,
+}
+
 enum Value {
     Oid(Oid),
     Ref(Vec<u8>),
@@ -51,14 +58,28 @@ impl Repository<'_> {
         }
     }
 
-    /// Returns all refs; those that name others are followed. A broken one is a doubt.
+    /// Returns all refs; those that name others are followed. A broken file is a doubt.
+    ///
+    /// # Errors
+    /// [`GitError`] if the repository lies elsewhere, stores refs in an unknown way, or lists something among them that is not understood.
+    pub fn refs(&self) -> Result<Refs, GitError> {
+        match &self.packed()?.unread {
+            Some(why) => {
+                let path = below(self.common_dir()?, "packed-refs");
+                Err(GitError::damaged(&path, why.as_str()))
+            }
+            None => self.readable_refs(),
+        }
+    }
+
+    /// Returns the refs that [`Self::refs`] returns, without those that cannot be read: they are doubts.
     ///
     /// # Errors
     /// [`GitError`] if the repository lies elsewhere, or stores refs in an unknown way.
-    pub fn refs(&self) -> Result<Refs, GitError> {
+    pub fn readable_refs(&self) -> Result<Refs, GitError> {
         self.understood()?;
         let (own, common) = (self.own_dir()?, self.common_dir()?);
-        let mut refs = self.packed()?.clone();
+        let mut refs = self.packed()?.refs.clone();
         let mut places = vec![(common, below(common, "refs"))];
         if own != common {
             let parts = ["refs/bisect", "refs/worktree", "refs/rewritten"];
@@ -110,7 +131,7 @@ impl Repository<'_> {
             match self.loose_value(&path)? {
                 Some(Value::Oid(oid)) => return Ok(Some(oid)),
                 Some(Value::Ref(next)) => name = next,
-                None => return Ok(self.packed()?.get(&name).copied()),
+                None => return Ok(self.packed()?.refs.get(&name).copied()),
             }
         }
         Err(GitError::NotUnderstood {
@@ -143,18 +164,20 @@ impl Repository<'_> {
         oid.map(|oid| Some(Value::Oid(oid))).ok_or_else(what)
     }
 
-    fn packed(&self) -> Result<&Refs, GitError> {
+    fn packed(&self) -> Result<&PackedList, GitError> {
+        self.understood()?;
         if let Some(refs) = self.packed.get() {
             return Ok(refs);
         }
         let path = below(self.common_dir()?, "packed-refs");
         let mut text = Vec::new();
+        let mut unread = None;
         if let Some(size) = size(self.files, &path)? {
             Stream::new(self.files, &path, 0, MOST_PACKED)
                 .read_to_end(&mut text)
                 .map_err(|source| GitError::io(&path, source))?;
             if size > MOST_PACKED {
-                self.doubts.add(GitError::too_large(&path, MOST_PACKED));
+                unread = Some(format!("more than {MOST_PACKED} bytes of it are not read"));
             }
         }
         let mut refs = Refs::new();
@@ -164,19 +187,24 @@ impl Repository<'_> {
                 continue;
             }
             if refs.len() == MOST_VISITED {
-                let why = format!("it has more than {MOST_VISITED} refs, and the rest is not read");
-                self.doubts.add(GitError::damaged(&path, why));
+                unread = Some(format!(
+                    "it has more than {MOST_VISITED} refs, and the rest is not read"
+                ));
                 break;
             }
             match packed_line(line) {
                 Some((name, oid)) => drop(refs.insert(name.to_vec(), oid)),
                 None => {
                     let why = format!("not a ref: {}", shown(line));
-                    self.doubts.add(GitError::damaged(&path, why));
+                    self.doubts.add(GitError::damaged(&path, why.as_str()));
+                    unread.get_or_insert(why);
                 }
             }
         }
-        Ok(self.packed.get_or_init(|| refs))
+        if let Some(why) = &unread {
+            self.doubts.add(GitError::damaged(&path, why.as_str()));
+        }
+        Ok(self.packed.get_or_init(|| PackedList { refs, unread }))
     }
 }
 
@@ -201,13 +229,13 @@ fn is_sound(name: &[u8]) -> bool {
             0..=32 | 127 | b'~' | b'^' | b':' | b'?' | b'*' | b'[' | b'\\'
         )
     };
-    let is_sound_part = |part: &[u8]| {
-        !part.is_empty() && !part.starts_with(b".") && !part.ends_with(b".lock") && !part.ends_with(b".")
-    };
+    let is_sound_part =
+        |part: &[u8]| !part.is_empty() && !part.starts_with(b".") && !part.ends_with(b".lock");
     let holds = |two: &[u8; 2]| name.windows(2).any(|pair| pair == two);
     name.len() <= LONGEST_NAME
         && !name.iter().any(is_bad)
         && !holds(b"..")
         && !holds(b"@{")
+        && !name.ends_with(b".")
         && name.split(|byte| *byte == b'/').all(is_sound_part)
 }

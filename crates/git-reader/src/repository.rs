@@ -7,7 +7,8 @@ use super::config::{Config, IncludedConfig};
 use super::error::{Doubts, shown};
 use super::object_directory::Store;
 use super::reading::{SMALL, below, look, whole};
-use super::{Files, Found, GitError, Refs};
+use super::refs::PackedList;
+use super::{Files, Found, GitError};
 use handle_fs::{Name, RelPath};
 
 /// Relation of a work tree to its git directory.
@@ -32,7 +33,7 @@ pub struct Repository<'a> {
     pub(super) included: Vec<IncludedConfig>,
     unknown: Option<String>,
     pub(super) doubts: Doubts,
-    pub(super) packed: OnceCell<Refs>,
+    pub(super) packed: OnceCell<PackedList>,
     pub(super) stores: OnceCell<Vec<Store>>,
 }
 

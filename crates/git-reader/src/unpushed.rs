@@ -64,7 +64,7 @@ struct Walk<'w> {
 /// # Errors
 /// [`GitError`] if the refs cannot be read.
 pub fn unpushed(repository: &Repository) -> Result<Vec<Unpushed>, GitError> {
-    let refs = repository.refs()?;
+    let refs = repository.readable_refs()?;
     repository.note_replaced(&refs);
     let mut walk = Walk {
         repository,

@@ -13,7 +13,7 @@ pub(super) fn state(repository: &Repository<'_>, known: Option<&RepositoryFacts>
         .map_err(|error| note(error.to_string()))
         .unwrap_or_default();
     let refs = repository
-        .refs()
+        .readable_refs()
         .map_err(|error| note(error.to_string()))
         .unwrap_or_default();
     let digest = digest(&refs, &repository.tips(&refs));

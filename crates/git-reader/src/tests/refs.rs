@@ -4,7 +4,7 @@ use super::scratch::{Scratch, clear, text};
 use crate::Repository;
 
 fn all(repository: &Repository) -> Vec<String> {
-    let refs = repository.refs().unwrap();
+    let refs = repository.readable_refs().unwrap();
     let lines = refs.iter().map(|(name, oid)| format!("{oid} {}", text(name)));
     lines.collect()
 }
@@ -27,8 +27,37 @@ fn refs_are_those_of_git() {
     assert_eq!(theirs.len(), 6);
     scratch.read("", |repository| {
         assert_eq!(all(repository), theirs);
+        assert_eq!(repository.refs().unwrap().len(), theirs.len());
         clear(repository);
     });
+}
+
+#[test]
+fn a_part_of_a_name_may_end_with_a_dot() {
+    let scratch = Scratch::new();
+    for name in ["v1./x", "v2./x"] {
+        scratch.git(&["branch", name]);
+    }
+    scratch.git(&["pack-refs", "--all"]);
+    scratch.git(&["branch", "v3./x"]);
+    assert!(!scratch.try_git(&["branch", "v4."]).status.success());
+    let theirs = scratch.lines(&["for-each-ref", "--format=%(objectname) %(refname)"]);
+    assert_eq!(theirs.len(), 4);
+    scratch.read("", |repository| {
+        assert_eq!(all(repository), theirs);
+        clear(repository);
+    });
+    let path = scratch.dir.join(".git/packed-refs");
+    let head = scratch.text(&["rev-parse", "HEAD"]);
+    let whole = std::fs::read_to_string(&path).unwrap();
+    for line in [format!("{head} refs/heads/v4."), "nonsense".to_owned()] {
+        std::fs::write(&path, format!("{whole}{line}\n")).unwrap();
+        scratch.read("", |repository| {
+            assert_eq!(all(repository), theirs);
+            let error = repository.refs().unwrap_err().to_string();
+            assert!(error.contains("not a ref") && error.contains(&line), "{error}");
+        });
+    }
 }
 
 #[test]
