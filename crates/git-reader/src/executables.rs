@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::config::ConfigEntry;
 use super::error::shown;
-use super::reading::{below, look, whole};
+use super::reading::{below, look, size, whole};
 use super::remotes::without_credentials;
 use super::repository::Repository;
 use super::{Files, Found, GitError};
@@ -21,6 +21,8 @@ pub struct Executable {
 
 /// Maximum number of listed items.
 const MOST_LISTED: usize = 10_000;
+/// Maximum bytes of all settings that linked work trees have for themselves; more are hostile.
+const MOST_LINKED: u64 = 16 << 20;
 /// Maximum bytes of a value or a name.
 const LONGEST: usize = 4096;
 /// Maximum bytes of an attributes file; a larger one is hostile.
@@ -30,41 +32,82 @@ const MOST_ATTRIBUTES: u64 = 4 << 20;
 /// directories of the tree that its configuration names.
 #[must_use]
 pub fn executables(repository: &Repository) -> Vec<Executable> {
-    let mut found = Vec::new();
+    let mut found = Items::default();
     hooks(repository, &mut found);
-    found.extend(repository.all_entries().filter(|entry| acts(entry)).map(listed));
+    for entry in repository.all_entries().filter(|entry| acts(entry)) {
+        if found.is_full() {
+            break;
+        }
+        found.add(listed(entry));
+    }
     linked_settings(repository, &mut found);
     repository.doubts.settle(attributes(repository, &mut found));
-    found.sort();
-    found.dedup();
-    if found.len() > MOST_LISTED {
+    if found.is_full() {
         let what =
             format!("more than {MOST_LISTED} things make git run programs, and the rest is not listed");
         repository.doubts.add(what);
-        found.truncate(MOST_LISTED);
     }
-    found
+    found.0.into_iter().take(MOST_LISTED).collect()
+}
+
+/// Found items, each once. Sources stop when it is full: their sizes multiply.
+#[derive(Default)]
+struct Items(BTreeSet<Executable>);
+
+impl Items {
+    /// Returns true if there are more than are listed.
+    fn is_full(&self) -> bool {
+        self.0.len() > MOST_LISTED
+    }
+
+    fn add(&mut self, item: Executable) {
+        if !self.is_full() {
+            self.0.insert(item);
+        }
+    }
 }
 
 /// Adds the settings that each linked work tree has for itself. It may lie outside of the tree, and git works there as well.
-fn linked_settings(repository: &Repository, found: &mut Vec<Executable>) {
+fn linked_settings(repository: &Repository, found: &mut Items) {
     let Some(common) = repository.shared_git_dir() else {
         return;
     };
     if !repository.config().says("extensions", "worktreeconfig") {
         return;
     }
+    let mut left = MOST_LINKED;
     for name in repository.worktrees() {
+        if found.is_full() {
+            return;
+        }
         let dir = Name::new(&name).map(|name| below(common, "worktrees").join(&name));
         let Some(dir) = dir.ok().filter(|dir| Some(dir) != repository.git_dir()) else {
             continue;
         };
-        let config = repository.config_at(&below(&dir, "config.worktree"));
-        let acting = config.entries.iter().filter(|entry| acts(entry)).map(listed);
-        found.extend(acting.map(|found| Executable {
-            what: format!("{} in worktrees/{}", found.what, shown(&name)),
-            ..found
-        }));
+        let path = below(&dir, "config.worktree");
+        let size = size(repository.files, &path).ok().flatten();
+        let Some(rest) = left.checked_sub(size.unwrap_or_default()) else {
+            let what =
+                format!("it has more than {MOST_LINKED} bytes with those before, and the rest is not read");
+            repository.doubts.add(GitError::damaged(&path, what));
+            return;
+        };
+        left = rest;
+        for entry in repository
+            .config_at(&path)
+            .entries
+            .iter()
+            .filter(|entry| acts(entry))
+        {
+            if found.is_full() {
+                return;
+            }
+            let item = listed(entry);
+            found.add(Executable {
+                what: format!("{} in worktrees/{}", item.what, shown(&name)),
+                ..item
+            });
+        }
     }
 }
 
@@ -126,18 +169,21 @@ impl Repository<'_> {
                 Ok(Some(Found::Directory)) => self.files.names(&dir).unwrap_or_default(),
                 _ => continue,
             };
-            found.extend(names.iter().take(MOST_LISTED).filter_map(|name| {
-                match look(self.files, &dir.join(name)) {
-                    Ok(Some(Found::Symlink(target))) => self.resolve_named(&dir, &target),
-                    _ => None,
-                }
-            }));
+            let linked =
+                names
+                    .iter()
+                    .take(MOST_LISTED)
+                    .filter_map(|name| match look(self.files, &dir.join(name)) {
+                        Ok(Some(Found::Symlink(target))) => self.resolve_named(&dir, &target),
+                        _ => None,
+                    });
+            found.extend(linked.take(MOST_LISTED.saturating_sub(found.len())));
         }
         found
     }
 }
 
-fn hooks(repository: &Repository, found: &mut Vec<Executable>) {
+fn hooks(repository: &Repository, found: &mut Items) {
     if let Some(common) = repository.shared_git_dir() {
         let name = |name: &Name| shown(name.as_bytes());
         hooks_in(repository, &below(common, "hooks"), name, found);
@@ -149,12 +195,10 @@ fn hooks(repository: &Repository, found: &mut Vec<Executable>) {
 }
 
 /// Adds the files of a directory of hooks. `called` names one.
-fn hooks_in(
-    repository: &Repository,
-    dir: &RelPath,
-    called: impl Fn(&Name) -> String,
-    found: &mut Vec<Executable>,
-) {
+fn hooks_in(repository: &Repository, dir: &RelPath, called: impl Fn(&Name) -> String, found: &mut Items) {
+    if found.is_full() {
+        return;
+    }
     let names = match look(repository.files, dir) {
         Ok(None) => return,
         Ok(Some(Found::Directory)) => {
@@ -178,23 +222,27 @@ fn hooks_in(
             Err(error) => error.to_string(),
         };
         let what = format!("hook {}", called(name));
-        found.push(Executable { what, detail });
+        found.add(Executable { what, detail });
     }
 }
 
 /// Adds the lines that assign paths to a filter, a diff or a merge driver of any configuration, the user's included.
-fn attributes(repository: &Repository, found: &mut Vec<Executable>) -> Result<(), GitError> {
+fn attributes(repository: &Repository, found: &mut Items) -> Result<(), GitError> {
     let Some(common) = repository.shared_git_dir() else {
         return Ok(());
     };
     let path = below(common, "info/attributes");
     let text = whole(repository.files, &path, MOST_ATTRIBUTES)?.unwrap_or_default();
     for (line, kinds) in driving(&text) {
-        let room = (MOST_LISTED + 1).saturating_sub(found.len());
-        found.extend(kinds.into_iter().take(room).map(|kind| Executable {
-            what: format!("attribute {kind}"),
-            detail: shown(line),
-        }));
+        for kind in kinds {
+            found.add(Executable {
+                what: format!("attribute {kind}"),
+                detail: shown(line),
+            });
+        }
+        if found.is_full() {
+            break;
+        }
     }
     Ok(())
 }

@@ -91,3 +91,30 @@ fn a_plain_repository_runs_nothing() {
     scratch.git(&["config", "core.fsmonitor", "true"]);
     assert_eq!(scratch.read("", executables), []);
 }
+
+#[test]
+fn settings_of_work_trees_are_bounded_together() {
+    let scratch = Scratch::new();
+    scratch.git(&["config", "extensions.worktreeConfig", "true"]);
+    let aliases: String = (0..10_100).map(|n| format!("a{n} = b\n")).collect();
+    scratch.write(".git/worktrees/w0/config.worktree", format!("[alias]\n{aliases}"));
+    // It would be a doubt if it were read.
+    scratch.write(".git/worktrees/w1/config.worktree", "[alias\n");
+    let (found, doubts) = scratch.read("", |repository| (executables(repository), repository.doubts()));
+    assert_eq!(found.len(), 10_000);
+    let doubts = doubts.join("\n");
+    assert!(
+        doubts.contains("more than 10000 things") && !doubts.contains("invalid"),
+        "{doubts}"
+    );
+    // Settings that run nothing take time to read as well.
+    let lines = "# nothing\n".repeat(400_000);
+    for n in 0..5 {
+        scratch.write(&format!(".git/worktrees/w{n}/config.worktree"), &lines);
+    }
+    let (found, doubts) = scratch.read("", |repository| (executables(repository), repository.doubts()));
+    assert!(
+        found.len() == 1 && doubts.join("").contains("w4/config.worktree is damaged"),
+        "{doubts:?}"
+    );
+}
