@@ -68,6 +68,8 @@ pub struct RepositoryChange {
     pub unseen: bool,
     /// Messages about parts that could not be read, and are therefore not compared.
     pub doubts: Vec<String>,
+    /// True if the later state has a doubt that the earlier one has not.
+    pub is_less_known: bool,
     /// The files that configuration was read from.
     pub configs: BTreeSet<RelPath>,
 }
@@ -129,17 +131,17 @@ pub fn compare_repository<'f>(
     changes: &ChangedPaths<'_>,
 ) -> RepositoryChange {
     let work = work_tree(own);
-    let mut unread = Vec::new();
-    let mut open = |files: Option<&'f dyn Files>| match Repository::open(files?, &work) {
-        Ok(found) => found,
-        Err(error) => {
-            unread.push(error.to_string());
-            None
-        }
+    let open = |files: Option<&'f dyn Files>| match files.map(|files| Repository::open(files, &work)) {
+        Some(Ok(found)) => (found, None),
+        Some(Err(error)) => (None, Some(error.to_string())),
+        None => (None, None),
     };
-    let (old, new) = (open(before), open(after));
+    let ((old, not_opened_then), (new, not_opened)) = (open(before), open(after));
     let state = |side: &Option<Repository<'_>>| side.as_ref().map(State::of).unwrap_or_default();
     let (mut was, mut is) = (state(&old), state(&new));
+    was.doubts.extend(not_opened_then);
+    is.doubts.extend(not_opened);
+    let mut unread = Vec::new();
     // What all work trees share is compared with the repository itself, which goes on without this one.
     let mains = [&old, &new].map(|side| side.as_ref().and_then(main_of));
     if let Some(main) = mains.iter().flatten().next() {
@@ -220,11 +222,16 @@ pub fn compare_repository<'f>(
     if sides.iter().any(|side| side.is_exhausted()) {
         unread.push(GitError::TooMuchWork.to_string());
     }
-    let mut doubts: Vec<String> = unread.into_iter().chain(was.doubts).chain(is.doubts).collect();
-    doubts.sort();
-    doubts.dedup();
-    doubts.truncate(MOST_DOUBTS);
-    change.doubts = doubts;
+    let was_doubted: BTreeSet<String> = was.doubts.into_iter().collect();
+    let is_new = |doubt: &String| !was_doubted.contains(doubt);
+    change.is_less_known = is.doubts.iter().any(is_new);
+    let doubts: BTreeSet<String> = unread
+        .into_iter()
+        .chain(is.doubts)
+        .chain(was_doubted.iter().cloned())
+        .collect();
+    let (new, known): (Vec<String>, Vec<String>) = doubts.into_iter().partition(is_new);
+    change.doubts = new.into_iter().chain(known).take(MOST_DOUBTS).collect();
     change
 }
 

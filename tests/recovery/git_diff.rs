@@ -189,6 +189,96 @@ fn what_git_would_run_stands_first() {
     assert!(!readme.contains("git:"), "{readme}");
 }
 
+/// What git would find there is in no snapshot.
+#[test]
+fn links_and_other_directories_in_which_git_looks_stand_first() {
+    for (script, wanted) in [
+        (
+            "rm .git/config; ln -s ../../evil/.git/config .git/config",
+            ("config", "a link to ../../evil/.git/config"),
+        ),
+        (
+            "rm -rf .git/hooks; ln -s /evil .git/hooks",
+            ("hooks", "a link to /evil"),
+        ),
+        (
+            "git config core.hooksPath tracked; ln -s /evil tracked",
+            ("hooks tracked", "a link to /evil"),
+        ),
+        (
+            "git config include.path ../more; ln -s /evil more",
+            ("include more", "a link to /evil"),
+        ),
+        (
+            "rm -rf .git/info; ln -s /evil .git/info",
+            ("info", "a link to /evil"),
+        ),
+        (
+            "echo ../../evil/.git > .git/commondir",
+            ("commondir", "../../evil/.git"),
+        ),
+        (
+            "ln -s ../../evil/.git/commondir .git/commondir",
+            ("commondir", "a link to ../../evil/.git/commondir"),
+        ),
+        (
+            "rm -rf .git; echo 'gitdir: ../evil/.git' > .git",
+            ("git directory", "../evil/.git"),
+        ),
+        (
+            "mv .git ../moved; ln -s ../evil/.git .git",
+            ("git directory", "a link to ../evil/.git"),
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        let repository = Repository::with_history(&sandbox.project("project"), 1);
+        Build::at(&repository.path).aged();
+        let id = sandbox.launch(&repository.path, script);
+        let all = repositories(&sandbox, &id, &[]);
+        let [told] = &all[..] else {
+            panic!("{script}: {all:?}")
+        };
+        let executes = told["executes"].as_array().unwrap();
+        let (what, now) = wanted;
+        let is_wanted = |one: &&Value| one["what"] == what && one["from"].is_null() && one["to"] == now;
+        assert_eq!(
+            executes.iter().filter(is_wanted).count(),
+            1,
+            "{script}: {executes:?}"
+        );
+        let shown = sandbox.jackin(["diff", &id]).ok().text();
+        let line = format!("+ {what}: {now}");
+        assert!(shown.contains(&line), "{script}: {shown}");
+    }
+    // Where git itself puts them they are nothing new.
+    let sandbox = Sandbox::new();
+    let repository = Repository::with_history(&sandbox.project("project"), 1);
+    Build::at(&repository.path).aged();
+    let id = sandbox.launch(&repository.path, "git worktree add -q tree");
+    for told in repositories(&sandbox, &id, &[]) {
+        assert_eq!(told["executes"], Value::Array(Vec::new()));
+    }
+}
+
+#[test]
+fn what_cannot_be_read_any_more_is_a_change() {
+    let sandbox = Sandbox::new();
+    let repository = Repository::with_history(&sandbox.project("project"), 1);
+    repository.git(&["pack-refs", "--all"]);
+    fs::write(repository.path.join("README"), "mine\n").unwrap();
+    Build::at(&repository.path).aged();
+    let id = sandbox.launch(&repository.path, "echo nonsense >> .git/packed-refs");
+    let told = repositories(&sandbox, &id, &[]);
+    assert!(told[0]["doubts"].to_string().contains("nonsense"), "{told:?}");
+    sandbox
+        .jackin(["diff", &id])
+        .ok()
+        .shows("unknown: .git/packed-refs is damaged");
+    // It was so before.
+    let id = sandbox.launch(&repository.path, "touch .git/description");
+    assert!(repositories(&sandbox, &id, &[]).is_empty());
+}
+
 #[test]
 fn values_of_a_private_configuration_are_hidden() {
     let sandbox = Sandbox::new();

@@ -6,7 +6,7 @@ use super::config::ConfigEntry;
 use super::error::shown;
 use super::reading::{below, look, size, whole};
 use super::remotes::without_credentials;
-use super::repository::Repository;
+use super::repository::{GitDir, Repository, dot_git};
 use super::{Files, Found, GitError};
 use handle_fs::{Name, RelPath};
 
@@ -33,6 +33,7 @@ const MOST_ATTRIBUTES: u64 = 4 << 20;
 #[must_use]
 pub fn executables(repository: &Repository) -> Vec<Executable> {
     let mut found = Items::default();
+    redirections(repository, &mut found);
     hooks(repository, &mut found);
     for entry in repository.all_entries().filter(|entry| acts(entry)) {
         if found.is_full() {
@@ -63,6 +64,43 @@ impl Items {
     fn add(&mut self, item: Executable) {
         if !self.is_full() {
             self.0.insert(item);
+        }
+    }
+}
+
+/// Adds what makes git look elsewhere for the git directory, settings or hooks: addresses of other directories, and links. What is there is
+/// not read.
+fn redirections(repository: &Repository, found: &mut Items) {
+    let mut add = |what: String, detail: String| found.add(Executable { what, detail });
+    let target = |path: &RelPath| match look(repository.files, path) {
+        Ok(Some(Found::Symlink(target))) => Some(format!("a link to {}", shown(&target))),
+        _ => None,
+    };
+    let linked = dot_git(repository.files, &repository.work).ok();
+    match (linked.as_ref().and_then(target), repository.shape()) {
+        (Some(link), _) => add("git directory".to_owned(), link),
+        (None, GitDir::Elsewhere(path)) => add("git directory".to_owned(), shown(path)),
+        (None, _) => {}
+    }
+    let common = repository.shared_git_dir();
+    let own = repository.git_dir();
+    let of_own = own.map(|own| ["commondir", "config.worktree"].map(|part| (own, part)));
+    let of_all =
+        common.map(|common| ["config", "hooks", "info", "info/attributes"].map(|part| (common, part)));
+    for (dir, part) in of_own.into_iter().flatten().chain(of_all.into_iter().flatten()) {
+        if let Some(link) = target(&below(dir, part)) {
+            add(part.to_owned(), link);
+        }
+    }
+    if let Some(text) = own.and_then(|own| repository.unusual_commondir(own)) {
+        add("commondir".to_owned(), shown(&text));
+    }
+    for (what, paths) in [
+        ("hooks", repository.hook_directories()),
+        ("include", repository.included_files()),
+    ] {
+        for (path, link) in paths.iter().filter_map(|path| Some((path, target(path)?))) {
+            add(format!("{what} {}", shown(path.as_bytes())), link);
         }
     }
 }

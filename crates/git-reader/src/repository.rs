@@ -163,6 +163,14 @@ impl<'a> Repository<'a> {
         }
     }
 
+    /// Returns the text of `commondir` if it does not lead from a linked work tree to the git directory above, where git puts these.
+    pub(super) fn unusual_commondir(&self, own: &RelPath) -> Option<Vec<u8>> {
+        let text = whole(self.files, &below(own, "commondir"), SMALL).ok()??;
+        let above = own.split().and_then(|(above, _)| above.split());
+        let is_linked = above.is_some_and(|(_, name)| name.as_bytes() == b"worktrees");
+        (!is_linked || line(&text) != b"../..").then(|| line(&text).to_vec())
+    }
+
     /// Checks for features of a newer git that change how the files must be read.
     fn check_format(&mut self) {
         let version = self.config.last("core", None, "repositoryformatversion");
@@ -275,7 +283,7 @@ pub fn is_dot_git(name: &[u8]) -> bool {
 }
 
 /// Returns the path of `.git` in a work tree. Stored files answer to exact names, also where git found it under another case.
-fn dot_git(files: &dyn Files, work: &RelPath) -> Result<RelPath, GitError> {
+pub(super) fn dot_git(files: &dyn Files, work: &RelPath) -> Result<RelPath, GitError> {
     let dot = below(work, ".git");
     if look(files, &dot)?.is_some() {
         return Ok(dot);
