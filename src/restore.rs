@@ -33,6 +33,7 @@ mod history;
 mod holding_dir;
 mod intent;
 mod journal;
+mod late_refs;
 mod layers;
 mod left_states;
 mod left_tree;

@@ -6,6 +6,7 @@ use std::io;
 
 use super::flags;
 use super::holding_dir::End;
+use super::late_refs::refuse_late_refs;
 use super::mount_task::{MountTask, report, settle_times};
 use super::plan::Step;
 use super::proposal::Proposal;
@@ -38,7 +39,7 @@ impl Commit<'_> {
         jobs: &mut [MountTask<'_>],
     ) -> Result<Report, RestoreError> {
         self.acting.observer.begin(Phase::Apply);
-        let moved = self.forward(jobs);
+        let moved = self.forward(proposal, jobs);
         self.acting.observer.end();
         if let Err(cause) = moved {
             return Err(self.take_back(jobs, cause));
@@ -59,7 +60,9 @@ impl Commit<'_> {
         self.acting.observer.reached(point);
     }
 
-    fn forward(&self, jobs: &mut [MountTask<'_>]) -> Result<(), RestoreError> {
+    fn forward(&self, proposal: &Proposal, jobs: &mut [MountTask<'_>]) -> Result<(), RestoreError> {
+        // Staging took its time, and so do the moves: what git has written since then may name an object that goes.
+        refuse_late(proposal, jobs)?;
         for job in &*jobs {
             job.stage.begin_moves()?;
         }
@@ -80,7 +83,8 @@ impl Commit<'_> {
         // Compared last. A program that has an old object open may have written to it after it was moved aside, and clearing
         // up would delete that write.
         jobs.iter()
-            .try_for_each(|job| job.carry(self.acting.observer).compare())
+            .try_for_each(|job| job.carry(self.acting.observer).compare())?;
+        refuse_late(proposal, jobs)
     }
 
     /// Finishes an interrupted restore, like [`Self::run`]. If that fails, what was moved stays moved, and the operator decides.
@@ -94,7 +98,7 @@ impl Commit<'_> {
     ) -> Result<Report, RestoreError> {
         if self.papers.decision()?.is_none() {
             self.acting.observer.begin(Phase::Apply);
-            let moved = self.forward(jobs);
+            let moved = self.forward(proposal, jobs);
             self.acting.observer.end();
             moved.map_err(|cause| self.waits(cause))?;
             self.reached("compared");
@@ -399,4 +403,13 @@ fn change(label: &str, step: &Step, inexact: bool) -> PathChange {
         counted_with: None,
         composed: None,
     }
+}
+
+/// Refuses to go on if git has written a ref since the emergency snapshot that may name an object which goes.
+fn refuse_late(proposal: &Proposal, jobs: &[MountTask<'_>]) -> Result<(), RestoreError> {
+    jobs.iter()
+        .try_for_each(|job| match proposal.mounts.get(job.index) {
+            Some(mount) => refuse_late_refs(mount, job),
+            None => Ok(()),
+        })
 }
