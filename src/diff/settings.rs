@@ -12,7 +12,7 @@ use super::{Change, ChangeKind, HIDDEN, WithheldChange, WithheldKind};
 use crate::contract::PrivateFiles;
 use crate::model::{Coverage, Entry, RelPath, WITHHELD};
 use git_reader::{Files, whole};
-use settings_redaction::is_secret_key;
+use settings_redaction::{is_secret_argument, is_secret_key};
 
 /// Maximum bytes of a settings file.
 const LARGEST: u64 = 4 << 20;
@@ -24,6 +24,8 @@ const MOST_LEAVES: usize = 50_000;
 const MOST_KEYS: usize = 8 << 20;
 /// Maximum number of characters of a shown value.
 const LONGEST: usize = 160;
+/// Words between the key of a list and the flag that a value of it follows.
+const AFTER: &str = " after ";
 /// Text that replaces the value of a file or side that cannot be parsed.
 const UNREAD: &str = "(it cannot be read by key)";
 
@@ -204,7 +206,7 @@ fn take_apart(key: String, value: Value, leaves: &mut Leaves, keys: &mut usize) 
             leaves.extend(list.into_iter().map(|value| {
                 // What follows a flag is told as its value, and hidden when the flag says so.
                 let key = match flag.take() {
-                    Some(flag) => format!("{key} after {flag}"),
+                    Some(flag) => format!("{key}{AFTER}{flag}"),
                     None => key.clone(),
                 };
                 flag = value
@@ -273,6 +275,12 @@ fn holds_grant(value: &Value) -> bool {
     }
 }
 
+/// Returns true for a value that follows a flag in a list, and is a secret by it.
+fn is_argument(key: &str, value: &Value) -> bool {
+    let flag = key.rsplit_once(AFTER).map(|(_, flag)| flag);
+    flag.is_some_and(|flag| is_secret_argument(flag, value.as_str().unwrap_or_default()))
+}
+
 fn shown(key: &str, value: &Value, show: Show) -> String {
     if let Some(text @ (UNREAD | WITHHELD)) = value.as_str() {
         return text.to_owned();
@@ -280,7 +288,7 @@ fn shown(key: &str, value: &Value, show: Show) -> String {
     let text = match show {
         Show::All => value.to_string(),
         Show::Nothing => return HIDDEN.to_owned(),
-        Show::Harmless if is_secret_key(key) => return HIDDEN.to_owned(),
+        Show::Harmless if is_secret_key(key) || is_argument(key, value) => return HIDDEN.to_owned(),
         Show::Harmless => match redacted(value) {
             Value::String(text) if text == HIDDEN => return text,
             other => other.to_string(),

@@ -43,19 +43,8 @@ const PREFIXES: [&str; 26] = [
     "hf_",
 ];
 
-/// Returns true if a string holds something that looks like a secret.
-///
-/// ```
-/// use settings_redaction::{Strictness, is_secret};
-///
-/// assert!(is_secret("curl -H 'Authorization: Bearer abc'", Strictness::Stored));
-/// assert!(!is_secret("npm run build", Strictness::Shown));
-/// // Too short to be certain, but not shown.
-/// assert!(!is_secret("SG.abcdefghij0.klmnopq1", Strictness::Stored));
-/// assert!(is_secret("SG.abcdefghij0.klmnopq1", Strictness::Shown));
-/// ```
-#[must_use]
-pub fn is_secret(text: &str, strictness: Strictness) -> bool {
+/// Returns true if a string holds something that looks like a secret by itself: apart from the places in which programs take one.
+pub(super) fn looks_secret(text: &str, strictness: Strictness) -> bool {
     like_secret(text)
         || (strictness == Strictness::Shown
             && (text.split_ascii_whitespace().any(is_doubtful) || mentions_secret(text) || is_member(text)))
@@ -256,13 +245,8 @@ fn like_secret(text: &str) -> bool {
         || is_flagged(text)
 }
 
-/// Returns true if a comment in a settings file holds a secret, or a setting of a credential that was turned into a comment.
-pub(super) fn is_secret_comment(comment: &str) -> bool {
-    is_secret(comment, Strictness::Stored) || comment.split(['#', '{', '}', ',']).any(sets_credential)
-}
-
 /// Returns true for `name = value` and `name: value` with the name of a credential. A value of several words without quotes is prose.
-fn sets_credential(text: &str) -> bool {
+pub(super) fn sets_credential(text: &str) -> bool {
     const QUOTES: [char; 2] = ['"', '\''];
     let Some((name, value)) = text.split_once(['=', ':']) else {
         return false;
@@ -300,7 +284,7 @@ pub(super) fn is_plain(text: &str) -> bool {
         .any(|start| text.starts_with(start));
     let is_odd = |byte: u8| byte.is_ascii_whitespace() || b"@?#=&%+".contains(&byte);
     (is_address || is_path)
-        && !is_secret(text, Strictness::Stored)
+        && !looks_secret(text, Strictness::Stored)
         && !text.bytes().any(is_odd)
         && !text.split('/').any(is_jumble)
 }

@@ -19,6 +19,7 @@ mod bracket;
 mod edit;
 mod heuristics;
 mod json;
+mod judge;
 mod leak_check;
 mod merge;
 mod names;
@@ -32,7 +33,8 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
-pub use heuristics::{Strictness, is_secret, is_secret_key, is_secret_user};
+pub use heuristics::{Strictness, is_secret_key, is_secret_user};
+pub use judge::{is_secret, is_secret_argument};
 pub use text::{redact_arguments, redact_lines, redact_text};
 
 use std::ops::Range;

@@ -4,8 +4,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::heuristics::{self, Strictness};
+use super::judge;
 use super::names::{CREDENTIAL, is_credential};
-use super::tree::{Kind, Node};
+use super::text::{Program, secret_arguments};
+use super::tree::{Kind, Member, Node};
 
 /// Names of an agent's own login. Only their values are kept if they changed or are new: an attacker who can choose a name that
 /// merely sounds like a credential could keep anything.
@@ -43,6 +45,9 @@ const ENVIRONMENT: [&str; 6] = [
     "http_headers",
     "env_http_headers",
 ];
+
+/// Names of the lists of a program's arguments, which stand beside its `command`.
+const ARGUMENTS: [&str; 3] = ["args", "argv", "arguments"];
 
 /// Tables whose names a user picks: a server may be called `token-service` and is no credential.
 const NAMED_BY_USER: [&str; 12] = [
@@ -90,6 +95,8 @@ pub(super) struct KeyContext {
     within_environment: bool,
     /// True if the user picks the names in it.
     named_by_user: bool,
+    /// Program whose arguments a list holds.
+    program: Program,
     /// `Some` within a credential that is not written in one piece; true if a restore keeps it.
     credential: Option<bool>,
 }
@@ -102,6 +109,10 @@ pub(super) struct Child<'a> {
     pub(super) node: &'a Node,
     /// The element before it, which may be a flag.
     before: Option<&'a Node>,
+    /// True for an argument that is a secret by its place.
+    is_argument: bool,
+    /// Program of the container that it is in.
+    program: Program,
     /// Context of the container that it is in.
     outer: KeyContext,
 }
@@ -111,13 +122,20 @@ impl Child<'_> {
     pub(super) fn verdict(&self) -> Verdict {
         match self.key {
             Some(_) => judge_member(&self.name, self.node, self.outer),
-            None => judge_element(self.node, self.before, self.outer),
+            None => judge_element(self, self.outer),
         }
     }
 
     /// Returns the context of the values within it.
     pub(super) fn around(&self) -> KeyContext {
-        below(self.key.map(|_| self.name.as_ref()), self.node, self.outer)
+        let program = match self.key {
+            Some(_) if ARGUMENTS.iter().any(|name| self.name.eq_ignore_ascii_case(name)) => self.program,
+            _ => Program::default(),
+        };
+        KeyContext {
+            program,
+            ..below(self.key.map(|_| self.name.as_ref()), self.node, self.outer)
+        }
     }
 }
 
@@ -126,27 +144,52 @@ pub(super) fn children(node: &Node, around: KeyContext) -> Box<dyn Iterator<Item
     match &node.kind {
         Kind::List(elements, _) => {
             let before = std::iter::once(None).chain(elements.iter().map(Some));
-            let all = elements
-                .iter()
-                .zip(before)
-                .enumerate()
-                .map(move |(index, (element, before))| Child {
+            let words: Vec<&str> = elements.iter().map(|element| text_of(element)).collect();
+            let secret = secret_arguments(around.program, &words);
+            let all = elements.iter().zip(before).zip(secret).enumerate().map(
+                move |(index, ((element, before), is_argument))| Child {
                     name: Cow::Owned(index.to_string()),
                     key: None,
                     node: element,
                     before,
+                    is_argument,
+                    program: Program::default(),
                     outer: around,
-                });
+                },
+            );
             Box::new(all)
         }
-        Kind::Map(members, _) => Box::new(members.iter().map(move |member| Child {
-            name: Cow::Borrowed(&member.name),
-            key: Some(&member.key),
-            node: &member.node,
-            before: None,
-            outer: around,
-        })),
+        Kind::Map(members, _) => {
+            let program = program_of(members);
+            Box::new(members.iter().map(move |member| Child {
+                name: Cow::Borrowed(&member.name),
+                key: Some(&member.key),
+                node: &member.node,
+                before: None,
+                is_argument: false,
+                program,
+                outer: around,
+            }))
+        }
         Kind::Plain | Kind::Text(_) => Box::new(std::iter::empty()),
+    }
+}
+
+/// Returns the text of a value; empty if it is none.
+fn text_of(node: &Node) -> &str {
+    match &node.kind {
+        Kind::Text(text) => text,
+        _ => "",
+    }
+}
+
+/// Returns the program that the `command` among the members names.
+fn program_of(members: &[Member]) -> Program {
+    let command = members.iter().find(|member| member.name == "command");
+    let command = command.map_or("", |member| text_of(&member.node));
+    match command {
+        "" => Program::default(),
+        command => Program::of(command),
     }
 }
 
@@ -159,7 +202,7 @@ pub(super) fn names_none(text: &str) -> bool {
         && !words.any(is_name)
         && !text
             .lines()
-            .any(|line| heuristics::is_secret(line, Strictness::Stored))
+            .any(|line| judge::is_secret(line, Strictness::Stored))
 }
 
 fn is_environment(name: &str) -> bool {
@@ -222,20 +265,16 @@ fn judge_member(name: &str, node: &Node, around: KeyContext) -> Verdict {
     judge_value(node, around)
 }
 
-fn judge_element(node: &Node, before: Option<&Node>, around: KeyContext) -> Verdict {
-    if let (
-        Some(Node {
-            kind: Kind::Text(flag),
-            ..
-        }),
-        Kind::Text(text),
-    ) = (before, &node.kind)
+fn judge_element(child: &Child<'_>, around: KeyContext) -> Verdict {
+    let flag = child.before.map_or("", text_of);
+    let follows = |text: &str| child.is_argument || heuristics::follows(flag, text);
+    if let Kind::Text(text) = &child.node.kind
         && around.credential.is_none()
-        && heuristics::follows(flag, text)
+        && follows(text)
     {
         return secret(false);
     }
-    judge_value(node, around)
+    judge_value(child.node, around)
 }
 
 /// Judges a value by everything but its name.
@@ -248,9 +287,7 @@ fn judge_value(node: &Node, around: KeyContext) -> Verdict {
         };
     }
     match &node.kind {
-        Kind::Text(text) if node.is_withheld || heuristics::is_secret(text, Strictness::Stored) => {
-            secret(false)
-        }
+        Kind::Text(text) if node.is_withheld || judge::is_secret(text, Strictness::Stored) => secret(false),
         Kind::Text(text) if around.within_environment && !heuristics::is_plain(text) => Verdict::Secret {
             credential: false,
             ordinary: true,
@@ -274,6 +311,7 @@ fn below(name: Option<&str>, node: &Node, around: KeyContext) -> KeyContext {
         environment,
         within_environment: environment || around.within_environment,
         named_by_user: name.is_some_and(is_named_by_user),
+        program: Program::default(),
         credential,
     }
 }

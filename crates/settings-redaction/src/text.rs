@@ -1,8 +1,8 @@
 //! Free text, such as a prompt or a command line, and the arguments of a command, without what looks like a secret in it.
 
 use super::heuristics::{
-    Strictness, is_auth, is_no_password, is_of_secret_key, is_scheme, is_secret, is_secret_key,
-    is_short_password, names_secret,
+    Strictness, is_auth, is_no_password, is_of_secret_key, is_scheme, is_secret_key, is_short_password,
+    looks_secret, names_secret,
 };
 use super::quotes::{Open, behind};
 
@@ -117,7 +117,7 @@ fn redact_line(line: &str, hidden: &str, closes: impl Fn(Open) -> bool) -> (Stri
     let is_left = shown.split(|word| word.contains(hidden)).any(|rest| {
         // The word before a hidden one names it.
         let named = rest.split_last().map_or(rest, |(_, others)| others);
-        is_secret(&named.join(" "), Strictness::Stored) || is_secret(&last(rest), Strictness::Stored)
+        looks_secret(&named.join(" "), Strictness::Stored) || looks_secret(&last(rest), Strictness::Stored)
     });
     let shown = match is_left {
         true => hidden.to_owned(),
@@ -164,7 +164,7 @@ fn drop_values(
 #[must_use]
 pub fn redact_arguments<T: AsRef<str>>(arguments: &[T], hidden: &str) -> Vec<String> {
     let words: Vec<&str> = arguments.iter().map(AsRef::as_ref).collect();
-    let takes = Takes::of_words(&words);
+    let takes = Takes::of_words(Program::default(), &words);
     let mut named: Option<&str> = None;
     let one = |(at, takes): (usize, Takes)| {
         let argument = words.get(at).copied().unwrap_or_default();
@@ -175,7 +175,7 @@ pub fn redact_arguments<T: AsRef<str>>(arguments: &[T], hidden: &str) -> Vec<Str
         {
             return hidden.to_owned();
         }
-        if is_argument(&words, at, takes) {
+        if is_argument(&words, at, takes, Strictness::Shown) {
             return match set_password(argument) {
                 Some(name) => format!("{name}={hidden}"),
                 None => hidden.to_owned(),
@@ -190,7 +190,7 @@ pub fn redact_arguments<T: AsRef<str>>(arguments: &[T], hidden: &str) -> Vec<Str
                 format!("{key}={hidden}")
             }
             Some((key, value))
-                if is_flag && (is_login_of(key, value, takes) || is_secret(value, Strictness::Shown)) =>
+                if is_flag && (is_login_of(key, value, takes) || looks_secret(value, Strictness::Shown)) =>
             {
                 format!("{key}={hidden}")
             }
@@ -198,7 +198,7 @@ pub fn redact_arguments<T: AsRef<str>>(arguments: &[T], hidden: &str) -> Vec<Str
                 named = Some(argument);
                 argument.to_owned()
             }
-            _ if is_secret(argument, Strictness::Shown) || holds_secret(argument, hidden) => {
+            _ if looks_secret(argument, Strictness::Shown) || holds_secret(argument, hidden) => {
                 hidden.to_owned()
             }
             _ => argument.to_owned(),
@@ -223,18 +223,56 @@ struct Takes {
     login: bool,
     /// A password with `-p`, in the same word or the next.
     by_p: bool,
+    /// With `-p` in a word of its own, it asks for the password, and the next word is something else.
+    asks: bool,
     /// A password with `-a`.
     by_a: bool,
 }
 
+/// The program that a list of arguments belongs to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Program {
+    takes: Takes,
+    is_container: bool,
+    is_known: bool,
+}
+
+impl Program {
+    /// Returns the program of a command, such as `/usr/bin/mysql`.
+    pub(super) fn of(command: &str) -> Self {
+        let name = command.trim().rsplit('/').next().unwrap_or_default();
+        if RUN_ANOTHER.contains(&name) {
+            return Self::default();
+        }
+        Self {
+            takes: Takes::of(name),
+            is_container: CONTAINERS.contains(&name),
+            is_known: true,
+        }
+    }
+}
+
+/// Programs that run the one that their arguments name.
+const RUN_ANOTHER: [&str; 9] = [
+    "sudo", "doas", "env", "time", "nohup", "nice", "exec", "command", "xargs",
+];
+/// Programs that run another one with `exec`, and take a password with `login`.
+const CONTAINERS: [&str; 4] = ["docker", "podman", "kubectl", "docker-compose"];
+
+/// Returns for each argument of a program if it is certainly a secret by its place. The program may be the first of them.
+pub(super) fn secret_arguments(program: Program, words: &[&str]) -> Vec<bool> {
+    let takes = Takes::of_words(program, words);
+    let is_secret = |(at, takes)| is_argument(words, at, takes, Strictness::Stored);
+    takes.into_iter().enumerate().map(is_secret).collect()
+}
+
 impl Takes {
     fn of(program: &str) -> Self {
+        let is_mysql = matches!(program, "mysql" | "mysqldump" | "mysqladmin" | "mariadb");
         Self {
             login: matches!(program, "curl" | "wget" | "http" | "https" | "ab"),
-            by_p: matches!(
-                program,
-                "mysql" | "mysqldump" | "mysqladmin" | "mariadb" | "sshpass"
-            ),
+            by_p: is_mysql || program == "sshpass",
+            asks: is_mysql,
             by_a: program == "redis-cli",
         }
     }
@@ -243,24 +281,22 @@ impl Takes {
         Self {
             login: self.login || other.login,
             by_p: self.by_p || other.by_p,
+            asks: self.asks || other.asks,
             by_a: self.by_a || other.by_a,
         }
     }
 
     /// Returns this for each word of a command line. The program is the first word of a command, behind `sudo` and the like, or a path;
     /// `docker exec` runs another one.
-    fn of_words(words: &[&str]) -> Vec<Self> {
-        const RUN_ANOTHER: [&str; 9] = [
-            "sudo", "doas", "env", "time", "nohup", "nice", "exec", "command", "xargs",
-        ];
-        const CONTAINERS: [&str; 4] = ["docker", "podman", "kubectl", "docker-compose"];
-        let (mut takes, mut begins, mut is_value) = (Self::default(), true, false);
-        let (mut is_container, mut runs) = (false, false);
+    fn of_words(program: Program, words: &[&str]) -> Vec<Self> {
+        let (mut takes, mut begins, mut is_value) = (program.takes, !program.is_known, false);
+        let (mut is_container, mut runs) = (program.is_container, false);
         let mut all = Vec::with_capacity(words.len());
         for word in words {
             all.push(takes);
             let bare = word.trim_matches(['\'', '"', '`', '(', ')', '$']);
-            let name = bare.rsplit('/').next().unwrap_or_default();
+            // A permission names its tool first: `Bash(curl …)`.
+            let name = bare.rsplit(['/', '(']).next().unwrap_or_default();
             if matches!(*word, "&&" | "||" | "|" | "&") || word.ends_with(';') {
                 (takes, begins, is_value) = (Self::default(), true, false);
                 (is_container, runs) = (false, false);
@@ -330,8 +366,8 @@ fn is_ports(word: &str) -> bool {
 }
 
 /// Returns true if the word at `at` is a secret by the place where a command has it: a login behind `-u`, a password behind `--pass`, or
-/// behind `-p` or `-a` of a program that takes one so, or what a name like `DB_PASS` is set to.
-fn is_argument(words: &[&str], at: usize, takes: Takes) -> bool {
+/// behind `-p` or `-a` of a program that takes one so, or what a name like `DB_PASS` is set to. For storage it must be certain.
+fn is_argument(words: &[&str], at: usize, takes: Takes, strictness: Strictness) -> bool {
     let Some(word) = words.get(at).map(|word| word.trim_matches(['\'', '"'])) else {
         return false;
     };
@@ -340,17 +376,37 @@ fn is_argument(words: &[&str], at: usize, takes: Takes) -> bool {
         .and_then(|at| words.get(at))
         .copied()
         .unwrap_or_default();
+    let is_stored = strictness == Strictness::Stored;
+    if is_stored && is_reference(words.get(at).copied().unwrap_or_default()) {
+        return false;
+    }
+    let is_login = |flag: &str, login: &str| {
+        let is_certain = takes.login || matches!(flag, "--auth" | "--proxy-user");
+        (is_certain || !is_stored) && is_login_of(flag, login, takes)
+    };
     let is_named = before.strip_prefix("--").is_some_and(is_short_password);
+    let is_apart = before == "-p" && !is_ports(word) && !(is_stored && takes.asks);
     set_password(word).is_some()
         || is_named && !word.starts_with('-') && !is_no_password(word)
         || word.starts_with("pass:") && word.len() > 5
-        || is_login_of(before, word, takes)
+        || is_login(before, word)
         || word
             .strip_prefix("-u")
-            .is_some_and(|login| !login.starts_with(' ') && is_login_of("-u", login, takes))
-        || takes.by_p && (before == "-p" && !is_ports(word) || word.starts_with("-p") && word.len() > 2)
+            .is_some_and(|login| !login.starts_with(' ') && is_login("-u", login))
+        || takes.by_p && (is_apart || word.starts_with("-p") && word.len() > 2)
         || takes.by_a && before == "-a"
         || before.ends_with("secret_access_key")
+}
+
+/// Returns true for a word whose value is named elsewhere, as `-p"$PASSWORD"`, or is a part of a pattern, as `-u me:*`.
+fn is_reference(word: &str) -> bool {
+    let named = |value: &str| {
+        let value = value.trim_matches(['"', ')']);
+        value.is_empty() || value.starts_with(['$', '*', '<', '{']) || matches!(value, ":*" | ":")
+    };
+    let value = ["-p", "-u"].iter().find_map(|flag| word.strip_prefix(flag));
+    let value = value.or_else(|| Some(word.split_once('=')?.1)).unwrap_or(word);
+    named(value) || value.split_once(':').is_some_and(|(_, pass)| named(pass))
 }
 
 /// Returns the name in a word such as `DB_PASS=…` or `-Ddb.pass=…`; `None` if it sets no password.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml_edit::{Array, Document, InlineTable, Item, Key, Table, Value};
 
 use super::edit::line_end;
-use super::heuristics;
+use super::judge;
 use super::tree::{Layout, MAX_DEPTH, MAX_NODES, Member, Node};
 
 /// Returns the tree of a TOML text.
@@ -191,7 +191,7 @@ fn written(node: &Node, spans: &mut Vec<Range<usize>>) {
 /// Returns true if no comment in a text without values looks like it holds a secret.
 fn gap_is_harmless(gap: &str) -> bool {
     gap.split('\n')
-        .all(|line| comment(line).is_none_or(|comment| !heuristics::is_secret_comment(comment)))
+        .all(|line| comment(line).is_none_or(|comment| !judge::is_secret_comment(comment)))
 }
 
 /// Returns the comment of a line of names and brackets.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::heuristics;
+use super::judge;
 use super::tree::{Layout, MAX_DEPTH, MAX_NODES, Member, Node};
 
 /// Returns the tree of a YAML text.
@@ -47,7 +47,7 @@ fn lines(text: &str) -> Option<Vec<Line>> {
         let is_mark = index == 0 && piece == "---";
         if content.starts_with('#') {
             // Comments are stored as they are.
-            if heuristics::is_secret_comment(content) {
+            if judge::is_secret_comment(content) {
                 return None;
             }
         } else if !content.is_empty() && !is_mark {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::diff::HIDDEN;
 use crate::model::WITHHELD;
-use settings_redaction::{Strictness, is_secret, is_secret_key};
+use settings_redaction::{Strictness, is_secret, is_secret_argument, is_secret_key};
 
 /// Returns true if the next element of a list is a secret.
 pub(super) fn is_secret_flag(text: &str) -> bool {
@@ -27,11 +27,10 @@ pub(super) fn redacted(value: &Value) -> Value {
         }
         Value::Array(list) => {
             // What follows a flag such as `--token` is its value.
-            let mut follows = false;
+            let mut flag = "";
             let each = list.iter().map(|value| {
-                let value_of_flag = std::mem::replace(&mut follows, false);
-                follows = value.as_str().is_some_and(is_secret_flag);
-                if value_of_flag {
+                let text = value.as_str().unwrap_or_default();
+                if is_secret_argument(std::mem::replace(&mut flag, text), text) {
                     Value::from(HIDDEN)
                 } else {
                     redacted(value)
@@ -70,6 +69,10 @@ mod tests {
         assert_eq!(
             redacted(&json!(["--token", "pw", "x"])),
             json!(["--token", HIDDEN, "x"])
+        );
+        assert_eq!(
+            redacted(&json!(["--auth", "pw", "--auth", "basic", "-p", "8080"])),
+            json!(["--auth", HIDDEN, "--auth", "basic", "-p", "8080"])
         );
         assert_eq!(
             redacted(&json!({"http_headers": {"X": "y"}})),

@@ -1,6 +1,6 @@
 //! Detection of a secret by its name, its place and its looks.
 
-use super::heuristics::{Strictness, follows, is_secret, is_secret_user};
+use super::heuristics::follows;
 use super::names::is_credential;
 use super::*;
 
@@ -220,4 +220,89 @@ fn what_only_sounds_like_a_credential_is_not_kept() {
     let old = "cli_auth_credentials_store = \"keyring\"\n[mcp_servers.a]\nbearer_token_env_var = \"A\"\n";
     let live = old.replace("keyring", "file").replace("\"A\"", "\"OTHER\"");
     assert_eq!(restored(Format::Toml, old, Some(&live)).0, old);
+}
+
+#[test]
+fn command_lines_with_secrets_are_not_stored() {
+    for line in [
+        "Bash(curl -u bob:MARK https://x)",
+        "Bash(sshpass -p MARK ssh h:*)",
+        "Bash(mysql -u root -pMARK db:*)",
+        "Bash(docker login -u a -p MARK)",
+        "Bash(redis-cli -a MARK)",
+        "Bash(PGPASSWORD=MARK psql:*)",
+        "mysql -pMARK",
+        "sh -c 'curl -su me:MARK x'",
+        "sudo -u me redis-cli -a MARK ping",
+        "java -Ddb.pass=MARK",
+        "openssl enc -pass pass:MARK",
+        "tool --pass MARK",
+    ] {
+        assert!(is_secret(line, Strictness::Stored), "{line}");
+        assert!(is_secret(line, Strictness::Shown), "{line}");
+        assert!(redact_text(line, "…").contains('…'), "{line}");
+    }
+    for line in [
+        "Bash(curl -u bob:* https://x)",
+        "Bash(mysql -u root -p:*)",
+        "Bash(mysql -u root -p shop)",
+        "mysql -p\"$PASSWORD\" shop",
+        "curl -u \"$USER:$TOKEN\" https://x",
+        "sshpass -p $PASSWORD ssh h",
+        "docker run -p 8080:8080 -u jenkins:docker image",
+        "ssh -p 8080 host",
+        "serve -p 8080",
+        "claude -p 'fix the login'",
+        "redis-cli -h db ping",
+        "git push -u origin:main",
+        "DB_PASS=$DB_PASS make",
+        "x264 --pass 2 a",
+        "token_count = 5",
+        "cargo test gcloud.rs",
+        "pwd",
+    ] {
+        assert!(!is_secret(line, Strictness::Stored), "{line}");
+    }
+}
+
+#[test]
+fn arguments_beside_their_command_are_judged_by_it() {
+    for (text, secrets) in [
+        (
+            r#"{"a": {"command": "sshpass", "args": ["-p", "MARK", "ssh"]}}"#,
+            1,
+        ),
+        (
+            r#"{"a": {"args": ["-u", "root", "-pMARK"], "command": "/usr/bin/mysql"}}"#,
+            1,
+        ),
+        (
+            r#"{"a": {"command": "docker", "args": ["exec", "db", "redis-cli", "-a", "MARK"]}}"#,
+            1,
+        ),
+        (
+            r#"{"a": {"command": "sudo", "args": ["curl", "-u", "me:MARK", "x"]}}"#,
+            1,
+        ),
+        (
+            r#"{"a": {"command": "npx", "args": ["-p", "8080", "-a", "all", "-u", "me:staff"]}}"#,
+            0,
+        ),
+        (
+            r#"{"a": {"command": "docker", "args": ["run", "-p", "8080:80", "mysql"]}}"#,
+            0,
+        ),
+        (r#"{"a": {"command": "mysql", "other": ["-pMARK"]}}"#, 0),
+        (r#"{"allow": ["Bash(mysql:*)", "Bash(mysql -pMARK)", "-p"]}"#, 1),
+    ] {
+        let parted = parted(Format::Json, text);
+        assert_eq!(parted.secrets.len(), secrets, "{text}");
+        let is_hidden = secrets == 0 || !String::from_utf8_lossy(&parted.public).contains("MARK");
+        assert!(is_hidden, "{text}");
+        assert_exact(Format::Json, text);
+    }
+    let text =
+        "[mcp_servers.a]\ncommand = \"sshpass\"\nargs = [\"-p\", \"MARK\", \"ssh\", \"-p\", \"8080\"]\n";
+    assert!(!public(Format::Toml, text).contains("MARK"));
+    assert_exact(Format::Toml, text);
 }
