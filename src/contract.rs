@@ -14,6 +14,7 @@ mod other_owners;
 mod overlap;
 mod path_glob;
 mod resolve;
+mod secret_names;
 mod sensitive_paths;
 mod staging;
 mod target;
@@ -33,6 +34,7 @@ pub use native::{FROZEN_SUFFIX, FrozenPlace, NativePlan, NativeSource, NotFrozen
 pub use other_owners::{COUNT, Foreign, Identity, MAX_VISITED, answer as count_answer, count_foreign};
 pub use path_glob::PathGlob;
 pub use resolve::{Options, mark_new, resolve};
+pub use secret_names::is_named_secret;
 pub use staging::{ASIDE_SUFFIX, STAGING_PREFIX, is_staging_place, staging_prefix};
 pub use target::Target;
 pub use terms::{TermChange, Terms};

@@ -13,6 +13,7 @@ mod merge;
 mod patch;
 mod rename;
 mod repository;
+mod secret_lines;
 mod settings;
 mod withheld;
 mod words;

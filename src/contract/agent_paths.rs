@@ -1,6 +1,7 @@
 //! The state of agents: which paths below a home are an agent's, which of them are credentials, which can be made again. One table, so
 //! that one more agent is one more row.
 
+use super::secret_names::{ENDINGS, HIDDEN_FILES};
 use crate::model::{ExcludeRule, ExcludeSource, WithheldReason};
 
 /// An agent: its name, and its paths by their handling.
@@ -98,6 +99,9 @@ pub(super) const AGENTS: &[Agent] = &[
         handed_secret: &[".config/gh/hosts.yml"],
     },
 ];
+
+/// The rule that has the names of the common list, too.
+const CREDENTIAL_NAMES: &str = "credentials have such names";
 
 /// Rules for files in agents' state that the agent table does not name. The last match wins.
 pub(super) struct Rule {
@@ -211,17 +215,13 @@ pub(super) const RULES: &[Rule] = &[
             "*token*.json",
             "*{auth,credential,credentials,secret,secrets}[!a-zA-Z]*.json*",
             "*cookie*",
-            "*.{pem,key,p12,pfx,kdbx}",
             "id_{rsa,dsa,ecdsa,ed25519}*",
-            ".{netrc,npmrc,pypirc,pgpass,git-credentials}",
-            ".env",
             ".env.*",
-            "*.env",
             "/.claude/ide/**",
         ],
         private: Some(WithheldReason::Credential),
         any_case: true,
-        because: "credentials have such names",
+        because: CREDENTIAL_NAMES,
     },
     Rule {
         patterns: &[
@@ -255,12 +255,17 @@ pub(super) fn secrets() -> impl Iterator<Item = &'static str> {
 impl Rule {
     /// Returns the excludes of the rule for a home at `prefix`.
     pub(super) fn below(&self, prefix: &str) -> impl Iterator<Item = ExcludeRule> {
-        self.patterns.iter().map(move |pattern| {
+        let is_of_names = self.because == CREDENTIAL_NAMES;
+        let files = HIDDEN_FILES.iter().map(|name| (*name).to_owned());
+        let names = files.chain(ENDINGS.iter().map(|ending| format!("*{ending}")));
+        let patterns = self.patterns.iter().map(|pattern| (*pattern).to_owned());
+        let patterns = patterns.chain(names.filter(move |_| is_of_names));
+        patterns.map(move |pattern| {
             let pattern = match pattern.split_once('/') {
                 // Only an anchored pattern is relative to the home.
                 Some(("", rest)) => format!("/{prefix}{rest}"),
                 Some(("!", rest)) => format!("!/{prefix}{rest}"),
-                _ => (*pattern).to_owned(),
+                _ => pattern,
             };
             ExcludeRule {
                 pattern: if self.any_case {

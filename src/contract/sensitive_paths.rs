@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::secret_names::PLACES;
 use super::{BroadReason, agent_paths};
 use crate::config::{settle, settle_below};
 use crate::environment::{Environment, SnapshotPrograms};
@@ -14,23 +15,6 @@ use handle_fs::Locations;
 use handle_fs::remote::{Address, Transports};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
-
-/// Below the home directory: the operator's own secrets.
-const SECRETS: &[&str] = &[
-    ".ssh",
-    ".aws",
-    ".gnupg",
-    ".config/gcloud",
-    ".kube",
-    ".docker",
-    ".config/gh",
-    ".netrc",
-    ".npmrc",
-    ".git-credentials",
-    ".config/op",
-    // Of macOS: agents and tools keep their logins there.
-    "Library/Keychains",
-];
 
 /// Most directories of one secret place that are compared with a root.
 const MAX_INSIDE: usize = 1000;
@@ -63,14 +47,14 @@ impl Places {
         let mut credentials = Vec::new();
         if let Some(home) = &environment.home {
             let real = settle(home);
-            for name in SECRETS {
+            for name in PLACES {
                 push(&mut secrets, real.join(name));
                 let place = settle_below(&real, Path::new(name));
                 links_in(&place, &mut linked);
                 push(&mut secrets, place);
             }
             // These are skipped even if the operator captures their own secrets.
-            let is_own = |name: &&str| SECRETS.iter().any(|secret| Path::new(name).starts_with(secret));
+            let is_own = |name: &&str| PLACES.iter().any(|secret| Path::new(name).starts_with(secret));
             for name in agent_paths::secrets().filter(|name| !is_own(name)) {
                 push(&mut credentials, real.join(name));
                 push(&mut credentials, settle_below(&real, Path::new(name)));
@@ -334,7 +318,7 @@ impl<'i> ShownBelow<'i> {
 fn secrets_near(transports: &Transports, root: &Path) -> Vec<PathBuf> {
     let home = transports.home_near(root);
     home.iter()
-        .flat_map(|home| SECRETS.iter().map(|name| home.join(name)))
+        .flat_map(|home| PLACES.iter().map(|name| home.join(name)))
         .collect()
 }
 

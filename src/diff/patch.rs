@@ -1,14 +1,14 @@
 //! Unified patch of one change: text line by line; binary, large and secret content is only mentioned.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::Duration;
 
 use similar::{Algorithm, ChangeTag, TextDiff};
 
 use super::mask::masked;
+use super::secret_lines::{holds_key, without_secrets};
 use super::{Change, ChangeKind};
+use crate::contract::is_named_secret;
 use crate::model::{Entry, EntryKind, RelPath};
 
 /// Content of one side, as far as the caller could load it.
@@ -84,61 +84,12 @@ pub const MAX_TEXT: u64 = 4 << 20;
 /// Time limit for one file; a slow pair is then shown more coarsely, never wrongly.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Returns true if the content of this path below the mount root `root` is hidden by default.
-///
-/// Only its owner may read it, or files of its name or in its place usually hold secrets. The place is that on the host: a mount that begins
-/// in `.aws` lies in it.
+/// Returns true if the content of this path below the mount root `root` is hidden by default: only its owner may read it, or files of its
+/// name or in its place usually hold secrets ([`is_named_secret`]).
 #[must_use]
 pub fn is_secret_path(root: &Path, path: &RelPath, entry: Option<&Entry>) -> bool {
-    const NAMES: [&str; 13] = [
-        ".env",
-        ".envrc",
-        ".npmrc",
-        ".netrc",
-        ".pypirc",
-        ".git-credentials",
-        ".credentials.json",
-        "auth.json",
-        "mcp-auth.json",
-        "credentials",
-        "credentials.json",
-        "secrets.json",
-        "hosts.yml",
-    ];
-    const ENDINGS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".kdbx", ".env"];
-    const PLACES: [&str; 7] = [".ssh", ".aws", ".gnupg", ".kube", ".docker", ".op", "gcloud"];
-    let is_place = |part: &[u8]| {
-        let mut places = PLACES.iter();
-        places.any(|place| part.eq_ignore_ascii_case(place.as_bytes()))
-    };
-    let private = entry.is_some_and(|entry| entry.content().is_some() && entry.mode & 0o077 == 0);
-    let name = path
-        .split()
-        .map(|(_, name)| name.as_bytes().to_ascii_lowercase())
-        .unwrap_or_default();
-    let env = name.starts_with(b".env.") && !name.ends_with(b".example") && !name.ends_with(b".sample");
-    private
-        || env
-        || name.starts_with(b"id_") && !name.ends_with(b".pub") && !name.contains(&b'.')
-        || NAMES.iter().any(|known| name == known.as_bytes())
-        || ENDINGS.iter().any(|ending| name.ends_with(ending.as_bytes()))
-        || path.parts().any(is_place)
-        || is_in_place(root, is_place)
-}
-
-/// Returns true if a mount root lies in such a place. Above the root only names that begin with a dot count, and `gcloud` where the program
-/// has it: a checkout or a machine may be called like that.
-fn is_in_place(root: &Path, is_place: impl Fn(&[u8]) -> bool) -> bool {
-    let mut parts: Vec<&[u8]> = root.iter().map(OsStr::as_bytes).collect();
-    // The scheme and the machine.
-    if root.as_os_str().as_bytes().windows(3).any(|part| part == b"://") {
-        parts.drain(..parts.len().min(2));
-    }
-    let is_gcloud = |pair: &[&[u8]]| pair == [b".config".as_slice(), b"gcloud"];
-    parts.windows(2).any(is_gcloud)
-        || parts
-            .into_iter()
-            .any(|part| part.starts_with(b".") && is_place(part))
+    let is_private = entry.is_some_and(|entry| entry.content().is_some() && entry.mode & 0o077 == 0);
+    is_private || is_named_secret(root, path)
 }
 
 /// Content of both sides of a change.
@@ -154,6 +105,8 @@ pub enum Contents {
     Large(u64, u64),
     /// Both sides; empty where there is none.
     Both(Vec<u8>, Vec<u8>),
+    /// Both sides, with a placeholder for each secret value. They are for display only.
+    Masked(Vec<u8>, Vec<u8>),
 }
 
 /// Returns both sides of one change below the mount root `root`. `load` returns the content of the earlier (`false`) or the later (`true`) side; it is called
@@ -192,7 +145,15 @@ pub fn contents(
         (old @ Content::Large(_), new) | (old, new @ Content::Large(_)) => {
             Contents::Large(size(&old), size(&new))
         }
-        (old, new) => Contents::Both(bytes(old), bytes(new)),
+        (old, new) => {
+            let (old, new) = (bytes(old), bytes(new));
+            let masked =
+                (!options.show_secrets).then(|| without_secrets([from_path, &change.path], [&old, &new]));
+            match masked.flatten() {
+                Some([old, new]) => Contents::Masked(old, new),
+                None => Contents::Both(old, new),
+            }
+        }
     }
 }
 
@@ -222,14 +183,14 @@ pub fn patch_of(contents: &Contents, options: PatchOptions) -> Patch {
         Contents::Both(old, new) if is_binary(old) || is_binary(new) => {
             plain(Body::Binary(old.len() as u64, new.len() as u64))
         }
-        Contents::Both(old, new) => lines(old, new, options),
+        Contents::Both(old, new) | Contents::Masked(old, new) => lines(old, new, options),
     }
 }
 
-/// Returns true if a line of the text holds a login, which [`texts`] hides.
+/// Returns true if a line of the text holds a login, which [`texts`] hides, or if the text holds a private key.
 #[must_use]
 pub fn holds_passwords(text: &[u8]) -> bool {
-    split(text).into_iter().any(|line| masked(line) != line)
+    split(text).into_iter().any(|line| masked(line) != line) || holds_key(text)
 }
 
 /// Returns the patch between two texts that belong to no snapshot, without passwords in addresses.

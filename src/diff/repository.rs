@@ -11,6 +11,7 @@ use git_reader::{
     Executable, Files, GitError, Head, IndexEntry, Oid, Operation, Refs, Repository, below, driver_lines,
     executables, is_dot_git,
 };
+use settings_redaction::redact_text;
 
 /// Maximum number of reported doubts.
 const MOST_DOUBTS: usize = 20;
@@ -85,6 +86,19 @@ impl RepositoryChange {
                 .filter(|_| !is_hook)
             {
                 *value = value.take().map(|_| hidden());
+            }
+        }
+    }
+
+    /// Hides secrets in the values of changed settings.
+    pub fn hide_secrets(&mut self) {
+        for execution in &mut self.executions {
+            for value in [&mut execution.was, &mut execution.now].into_iter().flatten() {
+                let shown = redact_text(value, HIDDEN);
+                // Else the blanks in it stay as they are.
+                if shown.contains(HIDDEN) {
+                    *value = shown;
+                }
             }
         }
     }

@@ -38,6 +38,8 @@ pub(super) fn repositories(
             let is_private = |config| sides().any(|side| is_secret_path(&root, config, side.entry(config)));
             if !show_secrets && change.configs.iter().any(is_private) {
                 change.hide_values();
+            } else if !show_secrets {
+                change.hide_secrets();
             }
             if !change.is_nothing() {
                 found.push(change);

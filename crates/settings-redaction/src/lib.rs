@@ -18,6 +18,7 @@
 mod bracket;
 mod edit;
 mod heuristics;
+mod ini;
 mod json;
 mod judge;
 mod leak_check;
@@ -34,6 +35,7 @@ mod yaml;
 mod tests;
 
 pub use heuristics::{Strictness, is_secret_key, is_secret_user};
+pub use ini::redact_ini;
 pub use judge::{is_secret, is_secret_argument};
 pub use text::{redact_arguments, redact_lines, redact_text};
 

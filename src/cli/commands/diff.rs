@@ -320,7 +320,7 @@ fn open(
             }
             let (old, new) = match contents(mount.coverage, change, &sources, options, LARGEST) {
                 Contents::Nothing => continue,
-                Contents::Hidden => {
+                Contents::Hidden | Contents::Masked(..) => {
                     hidden += 1;
                     continue;
                 }

@@ -190,10 +190,12 @@ fn of_git(
             let (old, new) = (size::bytes(old.len() as u64), size::bytes(new.len() as u64));
             return Err(format!("{WHY} (binary: {old} -> {new})").into());
         }
-        Contents::Both(old, new) => match diff::lines(&old, &new, form.options).body {
-            Body::Lines(body) => hunks(&body, false),
-            _ => Vec::new(),
-        },
+        Contents::Both(old, new) | Contents::Masked(old, new) => {
+            match diff::lines(&old, &new, form.options).body {
+                Body::Lines(body) => hunks(&body, false),
+                _ => Vec::new(),
+            }
+        }
         other => return Err(format!("{WHY}; {}", absent(&other, form)).into()),
     };
     Err(Lacking {
@@ -218,7 +220,7 @@ fn absent(contents: &Contents, form: Form) -> String {
                 size::bytes(*new)
             )
         }
-        Contents::Nothing | Contents::Both(..) => String::new(),
+        Contents::Nothing | Contents::Both(..) | Contents::Masked(..) => String::new(),
     }
 }
 
@@ -238,6 +240,20 @@ fn of_section(
     let (old, new) = match contents(coverage, section, sources, form.options, most) {
         Contents::Nothing => return Ok((Vec::new(), lines)),
         Contents::Both(old, new) => (old, new),
+        Contents::Masked(old, new) => {
+            let Body::Lines(body) = diff::lines(&old, &new, form.options).body else {
+                return Ok((Vec::new(), lines));
+            };
+            if form.words {
+                lines.extend(names.files(&body));
+                lines.extend(words(&body));
+                return Ok((Vec::new(), lines));
+            }
+            return Err(Lacking {
+                why: "secrets in it are hidden (--show-secrets shows them)".to_owned(),
+                lines: hunks(&body, false),
+            });
+        }
         other => return Err(absent(&other, form).into()),
     };
     let shows_secrets = form.options.show_secrets;
