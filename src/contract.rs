@@ -1,6 +1,7 @@
 //! The contract: what will be captured, what not, where it is kept, what a restore may overwrite. It reads the file
 //! system and changes nothing; `explain` prints it, `launch` and `begin` act by it.
 
+mod agent_homes;
 mod agent_paths;
 mod agent_state;
 mod coverage;
@@ -21,6 +22,7 @@ mod target;
 mod terms;
 mod watched;
 
+pub use agent_homes::{agent_directory, agent_variable};
 pub use error::ContractError;
 pub(crate) use error::UNFROZEN;
 pub use exclude::{Matcher, PatternError, PrivateFiles, Verdict};

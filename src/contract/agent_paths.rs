@@ -7,7 +7,7 @@ use crate::model::{ExcludeRule, ExcludeSource, WithheldReason};
 /// An agent: its name, and its paths by their handling.
 pub(super) struct Agent {
     pub(super) name: &'static str,
-    /// Its state, below a home.
+    /// Its state, below a home; empty if none is captured.
     pub(super) state: &'static [&'static str],
     /// Files and directories of it that hold nothing but secrets.
     pub(super) secret: &'static [&'static str],
@@ -77,6 +77,44 @@ pub(super) const AGENTS: &[Agent] = &[
         again: &[],
         handed: &["kimi"],
         handed_secret: &["kimi"],
+    },
+    Agent {
+        name: "gemini",
+        // Only its credentials are known: no state of it is captured.
+        state: &[],
+        secret: &[
+            ".gemini/oauth_creds.json",
+            ".gemini/gemini-credentials.json",
+            ".gemini/mcp-oauth-tokens.json",
+            ".gemini/mcp-oauth-tokens-v2.json",
+            ".gemini/a2a-oauth-tokens.json",
+            ".gemini/.env",
+        ],
+        mixed: &[".gemini/google_accounts.json"],
+        settings: &[],
+        again: &[],
+        handed: &[],
+        handed_secret: &[],
+    },
+    Agent {
+        name: "cursor",
+        state: &[],
+        secret: &[".cursor/auth.json", ".config/cursor/auth.json"],
+        mixed: &[],
+        settings: &[],
+        again: &[],
+        handed: &[],
+        handed_secret: &[],
+    },
+    Agent {
+        name: "copilot",
+        state: &[],
+        secret: &[".copilot/mcp-oauth-config"],
+        mixed: &[".copilot/config.json"],
+        settings: &[],
+        again: &[],
+        handed: &[],
+        handed_secret: &[],
     },
     Agent {
         name: "grok",

@@ -58,7 +58,7 @@ pub(super) fn terms(
         in_container: container.is_some(),
     };
     coverage.excludes = RULES.iter().flat_map(|rule| rule.below(prefix)).collect();
-    for agent in AGENTS {
+    for agent in AGENTS.iter().filter(|agent| !agent.state.is_empty()) {
         let mut own = site.agent(agent, &coverage.withheld);
         let auth = resolved.auth.get(agent.name);
         own.auth = container.map(|_| auth.map_or(USUAL_AUTH, String::as_str).to_owned());

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::agent_homes::moved_path;
 use super::secret_names::PLACES;
 use super::{BroadReason, agent_paths};
 use crate::config::{settle, settle_below};
@@ -59,6 +60,11 @@ impl Places {
                 push(&mut credentials, real.join(name));
                 push(&mut credentials, settle_below(&real, Path::new(name)));
             }
+        }
+        // An agent may have its directory elsewhere, and what it left in the home is as good.
+        for moved in agent_paths::secrets().filter_map(|name| moved_path(environment, name)) {
+            push(&mut credentials, settle(&moved));
+            push(&mut credentials, moved);
         }
         let data = environment.jackin_home().map(|home| settle(&home.join("data")));
         Self {

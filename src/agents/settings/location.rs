@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::SettingsError;
 use crate::agents::{Agent, Scope};
+use crate::contract::agent_variable;
 use crate::environment::Environment;
 
 /// A settings file and its base directory.
@@ -51,22 +52,17 @@ pub fn place(
             below: PathBuf::from(below),
         });
     }
-    // The variables that make the agents themselves look elsewhere.
-    let (variable, in_home, below) = match agent {
-        Agent::Claude => (Some("CLAUDE_CONFIG_DIR"), ".claude", "settings.json"),
-        Agent::Codex => (Some("CODEX_HOME"), ".codex", "hooks.json"),
-        Agent::Gemini => (None, ".gemini", "settings.json"),
-        Agent::Opencode => (
-            Some("XDG_CONFIG_HOME"),
-            ".config",
-            "opencode/plugins/jackin-recovery.js",
-        ),
-        Agent::Cursor => (None, ".cursor", "hooks.json"),
-        Agent::Copilot => (Some("COPILOT_HOME"), ".copilot", "hooks/jackin-recovery.json"),
+    let (in_home, below) = match agent {
+        Agent::Claude => (".claude", "settings.json"),
+        Agent::Codex => (".codex", "hooks.json"),
+        Agent::Gemini => (".gemini", "settings.json"),
+        Agent::Opencode => (".config", "opencode/plugins/jackin-recovery.js"),
+        Agent::Cursor => (".cursor", "hooks.json"),
+        Agent::Copilot => (".copilot", "hooks/jackin-recovery.json"),
     };
-    if let Some(named) = variable.and_then(|variable| environment.get(variable)) {
+    if let Some(base) = agent_variable(environment, in_home) {
         return Ok(SettingsLocation {
-            base: environment.absolute(Path::new(named)),
+            base,
             below: PathBuf::from(below),
         });
     }

@@ -14,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::agents::settings::{FoundHook, Standing};
 use crate::config::settle;
+use crate::contract::agent_directory;
 use crate::environment::Environment;
 
 pub use grant::CodexProgram;
@@ -30,11 +31,7 @@ const LONGEST_AT_END: u64 = 3;
 /// Path of the file in which Codex keeps its trust; `None` if the home directory is unknown.
 #[must_use]
 pub fn trust_file(environment: &Environment) -> Option<PathBuf> {
-    let home = match environment.get("CODEX_HOME") {
-        Some(named) => environment.absolute(Path::new(named)),
-        None => environment.home.as_ref()?.join(".codex"),
-    };
-    Some(home.join("config.toml"))
+    Some(agent_directory(environment, ".codex")?.join("config.toml"))
 }
 
 /// Returns the events whose hooks Codex does not run, because they are not trusted, have changed since, or are disabled. Empty: it

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agents::settings::strings_of;
 use crate::config::settle;
+use crate::contract::agent_directory;
 use crate::environment::Environment;
 
 /// Maximum size of Copilot's state, in bytes.
@@ -11,11 +12,9 @@ const LARGEST: u64 = 4 << 20;
 
 /// Returns true if Copilot trusts the current directory.
 pub(super) fn is_trusted(environment: &Environment) -> bool {
-    let home = match environment.get("COPILOT_HOME") {
-        Some(named) => Some(environment.absolute(Path::new(named))),
-        None => environment.home.as_ref().map(|home| home.join(".copilot")),
+    let Some(home) = agent_directory(environment, ".copilot") else {
+        return false;
     };
-    let Some(home) = home else { return false };
     let current = settle(&environment.current);
     let trusts = |file: PathBuf| {
         let bytes = handle_fs::read_small_file(&settle(&file), LARGEST).ok().flatten();
