@@ -2,7 +2,7 @@
 //! known by its plain path and by the path its links lead to, whether it exists or not.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -20,8 +20,8 @@ use std::os::unix::fs::MetadataExt as _;
 /// Most directories of one secret place that are compared with a root.
 const MAX_INSIDE: usize = 1000;
 
-/// Limit of entries in one secret directory that are examined for links.
-const MAX_LINKED: usize = 1000;
+/// Limit of entries in and below one secret directory that are examined for links.
+const MAX_LINKED: usize = 5000;
 
 /// Sensitive places of the host, with all links followed.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub(super) struct Places {
     configuration: Option<PathBuf>,
     store: Option<PathBuf>,
     secrets: Vec<PathBuf>,
-    /// Files elsewhere that a secret directory links to, as dotfile tools arrange it.
+    /// Files and directories elsewhere that a secret directory links to, as dotfile tools arrange it.
     linked: Vec<PathBuf>,
     credentials: Vec<PathBuf>,
     /// Directory of jackin's containers.
@@ -51,7 +51,7 @@ impl Places {
             for name in PLACES {
                 push(&mut secrets, real.join(name));
                 let place = settle_below(&real, Path::new(name));
-                links_in(&place, &mut linked);
+                links_in(&place, &real, &mut linked);
                 push(&mut secrets, place);
             }
             // These are skipped even if the operator captures their own secrets.
@@ -141,7 +141,7 @@ impl Places {
     /// Returns the secret that `root` is, or lies within.
     pub(super) fn secret_around(&self, root: &Path) -> Option<PathBuf> {
         let there = secrets_near(&self.transports, root);
-        let all = || self.secrets.iter().chain(&there);
+        let all = || self.secrets.iter().chain(&self.linked).chain(&there);
         // The familiar path is reported, if there is one.
         let by_path = all().find(|place| root.starts_with(place));
         if by_path.is_some() {
@@ -348,16 +348,31 @@ fn relative(rest: &Path) -> Option<RelPath> {
         .filter(|path| !path.is_root())
 }
 
-/// Adds the regular files that links directly in `directory` lead to.
-fn links_in(directory: &Path, linked: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(directory) else {
-        return;
-    };
-    for entry in entries.flatten().take(MAX_LINKED) {
-        if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
-            let target = settle(&entry.path());
-            if fs::metadata(&target).is_ok_and(|metadata| metadata.is_file()) {
-                push(linked, target);
+/// Adds what links in a secret place lead to, at any depth: files, and directories that do not hold the home. What such a directory links to
+/// is added as well.
+fn links_in(place: &Path, home: &Path, linked: &mut Vec<PathBuf>) {
+    let mut waiting = VecDeque::from([place.to_path_buf()]);
+    let mut left = MAX_LINKED;
+    while let Some(directory) = waiting.pop_front() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let Some(fewer) = left.checked_sub(1) else { return };
+            left = fewer;
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                waiting.push_back(entry.path());
+            } else if kind.is_symlink() {
+                let target = settle(&entry.path());
+                let found = fs::metadata(&target);
+                let is_directory =
+                    found.as_ref().is_ok_and(fs::Metadata::is_dir) && !home.starts_with(&target);
+                let is_kept = is_directory || found.is_ok_and(|found| found.is_file());
+                if !is_kept || target.starts_with(place) || linked.contains(&target) {
+                    continue;
+                }
+                if is_directory {
+                    waiting.push_back(target.clone());
+                }
+                linked.push(target);
             }
         }
     }

@@ -80,6 +80,7 @@ mod git_waiting;
 mod guidance;
 mod hang_up;
 mod here;
+mod hidden_secrets;
 mod hook_files;
 mod hook_owner;
 mod hook_scripts;
