@@ -24,7 +24,7 @@ mod screen;
 mod survey;
 mod value;
 
-pub use bracket::matcher_syntax;
+pub use bracket::{matcher_syntax, with_last_blank};
 pub use edit::{Edit, EditError, Wanted};
 pub use error::{ConfigError, Origin, Place, shown};
 pub use flags::Flags;
@@ -33,7 +33,7 @@ pub use integrations::{BUILT_IN_INTEGRATIONS, Integration};
 pub use jackin::{Isolated, JackinInstance, JackinInstances, Unread, isolated, jackin_instances};
 pub use load::Config;
 pub use mounts::MountConfig;
-pub use pattern::{check as check_pattern, literal as literal_pattern};
+pub use pattern::{literal as literal_pattern, recorded as recorded_pattern};
 pub use reference::{KeyReference, TableReference, default_file, reference};
 pub use replication::{BucketPlace, Replication};
 pub use resolved::{JackinTerms, Limits, Resolved, Retention, Room, Subject};

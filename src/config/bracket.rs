@@ -46,19 +46,17 @@ pub(super) fn translated(pattern: &str) -> Result<Cow<'_, str>, String> {
             _ => text.push(c),
         }
     }
-    let translation = match is_changed {
+    Ok(match is_changed {
         true => Cow::Owned(at_the_same_place(pattern, &text)),
         false => Cow::Borrowed(pattern),
-    };
-    Ok(match with_last_blank(&translation) {
-        Some(text) => Cow::Owned(text),
-        None => translation,
     })
 }
 
 /// Returns a pattern whose last character is a blank other than a space, with that blank in brackets; `None` for any other pattern. The
-/// matcher drops all blanks at the end of a line, git only spaces.
-fn with_last_blank(pattern: &str) -> Option<String> {
+/// matcher drops all blanks at the end of a line, git only spaces. Rules of snapshots keep what they meant when they were recorded, so only
+/// new patterns go through here.
+#[must_use]
+pub fn with_last_blank(pattern: &str) -> Option<String> {
     let is_escaped = |head: &str| head.chars().rev().take_while(|c| *c == '\\').count() % 2 == 1;
     let mut rest = pattern;
     while let Some(head) = rest.strip_suffix(' ').filter(|head| !is_escaped(head)) {

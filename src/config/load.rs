@@ -240,19 +240,47 @@ impl Config {
         Ok(flags.complete(flags.layer()?.over(layer)))
     }
 
-    /// Returns the settings for a directory: the global defaults, those of the workspace that the directory belongs to, and the flags.
+    /// Returns the settings for a directory: the global defaults, those of the workspace that the directory belongs to, and the flags. With a
+    /// mode among the flags, a directory whose workspace is unknown belongs to none.
     ///
     /// # Errors
-    /// When a flag has a fault, no layer sets a mode, or it is unknown which workspace the directory belongs to.
+    /// When a flag or the workspace has a fault, or no layer sets a mode. Without a mode among the flags, also if it is unknown which workspace
+    /// the directory belongs to.
     pub fn for_directory(&self, directory: &Path, flags: &Flags) -> Result<Resolved, ConfigError> {
-        let own = flags.layer()?;
+        let workspace = match self.workspace_for_directory(directory) {
+            Err(_) if flags.snapshot.is_some() => None,
+            found => found?,
+        };
+        let layer = match workspace {
+            Some(name) => self.layers(&name, flags)?,
+            None => self.layers_without_workspace(flags)?,
+        };
+        self.put_together_for(directory, layer)
+    }
+
+    /// Returns the current settings for a directory of a session that began earlier, with its mode among the flags. A workspace that has a
+    /// fault, or is unknown, counts as none: it must not stop the session.
+    ///
+    /// # Errors
+    /// When a flag has a fault, or no layer sets a mode.
+    pub fn for_session(&self, directory: &Path, flags: &Flags) -> Result<Resolved, ConfigError> {
+        let workspace = self.workspace_for_directory(directory).ok().flatten();
+        let layer = match workspace.and_then(|name| self.layers(&name, flags).ok()) {
+            Some(layer) => layer,
+            None => self.layers_without_workspace(flags)?,
+        };
+        self.put_together_for(directory, layer)
+    }
+
+    /// Returns the merged layers of a directory that belongs to no workspace.
+    fn layers_without_workspace(&self, flags: &Flags) -> Result<Layer, ConfigError> {
+        Ok(flags.complete(flags.layer()?.over(self.defaults.clone())))
+    }
+
+    fn put_together_for(&self, directory: &Path, layer: Layer) -> Result<Resolved, ConfigError> {
         let src = match is_elsewhere(directory) {
             true => settle_mount(&self.transports, directory),
             false => tidy(&self.current.join(directory)),
-        };
-        let layer = match self.workspace_for_directory(directory)? {
-            Some(name) => self.layers(&name, flags)?,
-            None => flags.complete(own.over(self.defaults.clone())),
         };
         if layer.mode.is_none() {
             return Err(ConfigError::NoMode { directory: src });

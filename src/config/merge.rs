@@ -121,12 +121,12 @@ impl Layer {
             ("limits.max_bytes", Setting::Number(number)) => self.max_bytes = Some(at(place, number)),
             ("exclude", Setting::List(list)) => {
                 for (place, text) in list {
-                    pattern::check(&text).map_err(|problem| ConfigError::BadValue {
+                    let pattern = pattern::recorded(&text).map_err(|problem| ConfigError::BadValue {
                         place: place.clone(),
                         value: text.clone(),
                         problem,
                     })?;
-                    self.exclude.push(at(&place, text));
+                    self.exclude.push(at(&place, pattern));
                 }
             }
             ("paths", Setting::List(list)) => {

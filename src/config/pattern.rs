@@ -1,15 +1,28 @@
 //! Checks that an exclude is a gitignore pattern that can match something. Every pattern that passes also builds a matcher.
 
+use std::borrow::Cow;
+
 use ignore::gitignore::GitignoreBuilder;
 
-use super::bracket::{matcher_syntax, translated};
+use super::bracket::{matcher_syntax, translated, with_last_blank};
+
+/// Returns a pattern of a configuration or a command line as it is recorded, so that it means to the matcher what it means to git: without
+/// the carriage return of a line end, and with a tab at its end in brackets.
+///
+/// # Errors
+/// Returns the problem in words if the pattern does not parse, is one that gitignore ignores (empty, a comment), or can never match.
+pub fn recorded(pattern: &str) -> Result<String, String> {
+    let pattern = pattern.strip_suffix('\r').unwrap_or(pattern);
+    check(pattern)?;
+    Ok(with_last_blank(pattern).unwrap_or_else(|| pattern.to_owned()))
+}
 
 /// Checks one pattern.
 ///
 /// # Errors
 /// Returns the problem in words if the pattern does not parse, is one that gitignore ignores (empty, a comment), or can never
 /// match: the operator would rely on an exclude without effect.
-pub fn check(pattern: &str) -> Result<(), String> {
+pub(super) fn check(pattern: &str) -> Result<(), String> {
     if pattern.contains(['\0', '\n', '\r']) {
         return Err("it holds a NUL or a line break, which no pattern can".to_owned());
     }
@@ -31,6 +44,7 @@ pub fn check(pattern: &str) -> Result<(), String> {
         );
     }
     let pattern = translated(pattern)?;
+    let pattern = with_last_blank(&pattern).map_or(pattern, Cow::Owned);
     let mut builder = GitignoreBuilder::new("");
     let added = builder.add_line(None, &pattern).map(|_| ());
     added
@@ -56,6 +70,7 @@ pub fn literal(path: &[u8]) -> String {
         match letter {
             '\\' | '*' | '?' | '[' | ']' | '{' | '}' | '!' | '#' | ' ' => pattern.extend(['\\', letter]),
             char::REPLACEMENT_CHARACTER | '\n' | '\r' => pattern.push('*'),
+            blank if blank.is_whitespace() => pattern.extend(['[', blank, ']']),
             _ => pattern.push(letter),
         }
     }

@@ -3,7 +3,7 @@
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::PatternError;
-use crate::config::{check_pattern, matcher_syntax};
+use crate::config::{matcher_syntax, recorded_pattern, with_last_blank};
 use crate::model::RelPath;
 
 /// Patterns below one directory of a mount.
@@ -45,6 +45,7 @@ impl PathGlob {
             (false, _) => "",
         };
         let line = format!("{start}{kept}{}", "\\ ".repeat(blanks));
+        let line = with_last_blank(&line).unwrap_or(line);
         Self::compiled(base, vec![line])
     }
 
@@ -53,13 +54,13 @@ impl PathGlob {
     /// # Errors
     /// [`PatternError`] if one does not parse.
     pub fn of_lines(base: RelPath, lines: Vec<String>) -> Result<Self, PatternError> {
-        for line in &lines {
-            check_pattern(line).map_err(|problem| PatternError {
-                pattern: line.clone(),
+        let recorded = lines.into_iter().map(|line| {
+            recorded_pattern(&line).map_err(|problem| PatternError {
+                pattern: line,
                 problem,
-            })?;
-        }
-        Self::compiled(base, lines)
+            })
+        });
+        Self::compiled(base, recorded.collect::<Result<_, _>>()?)
     }
 
     fn compiled(base: RelPath, lines: Vec<String>) -> Result<Self, PatternError> {

@@ -30,7 +30,8 @@ fn captured(config: &Config, workspace: &str) -> Result<Option<Resolved>, Recove
     Ok(Some(resolved).filter(|resolved| resolved.mode.value.captures()))
 }
 
-/// Returns the current settings of a session; `None` if it has neither a workspace nor a mount.
+/// Returns the current settings of a session; `None` if it has neither a workspace nor a mount. Workspaces that it did not begin with cannot
+/// make this fail.
 pub(crate) fn terms(environment: &Environment, row: &InstanceRow) -> Result<Option<Resolved>, RecoveryError> {
     let config = Config::load(environment)?;
     // The mode is the session's own: it was asked for with a flag where the configuration has none.
@@ -40,7 +41,7 @@ pub(crate) fn terms(environment: &Environment, row: &InstanceRow) -> Result<Opti
     };
     let resolved = match (&row.workspace, row.mounts.first()) {
         (Some(workspace), _) => config.for_workspace(workspace, &flags)?,
-        (None, Some(mount)) => config.for_directory(&mount.root.to_path(), &flags)?,
+        (None, Some(mount)) => config.for_session(&mount.root.to_path(), &flags)?,
         (None, None) => return Ok(None),
     };
     Ok(Some(resolved))

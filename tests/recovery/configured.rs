@@ -392,3 +392,18 @@ fn a_directory_of_a_workspace_has_its_settings_whatever_the_global_table_says() 
         fs::remove_dir_all(sandbox.home().join(".jackin")).unwrap();
     }
 }
+
+/// A fault elsewhere is in the way only where the workspace would set the mode.
+#[test]
+fn a_given_mode_needs_no_workspace_that_cannot_be_read() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    Build::at(&project).file("a", "a\n").aged();
+    sandbox.configure("workspaces/other.toml", "mounts = 3\n");
+    let launch = |flags: &[&str]| {
+        let words = [&["launch"][..], flags, &[".", "--", "true"]].concat();
+        sandbox.command(words).inside(&project).run()
+    };
+    launch(&[]).code_in(&[2]);
+    launch(&["--snapshot", "project"]).ok();
+}

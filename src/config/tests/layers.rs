@@ -125,6 +125,17 @@ fn lists_append_from_the_lowest_layer_up() {
 }
 
 #[test]
+fn an_exclude_is_recorded_as_git_reads_it() {
+    let home = Home::new().workspace("w", &format!("{MOUNT}[recovery]\nexclude = [\"a\\t\", \"b\\r\"]\n"));
+    let flags = Flags {
+        exclude: vec!["c\t".into()],
+        ..Flags::default()
+    };
+    let resolved = home.load().unwrap().for_workspace("w", &flags).unwrap();
+    assert_eq!(values(&resolved.exclude), ["a[\t]", "b", "c[\t]"]);
+}
+
+#[test]
 fn list_entries_know_their_own_lines() {
     let home = Home::new().workspace(
         "w",

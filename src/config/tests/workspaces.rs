@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Home, MOUNT};
-use crate::config::{ConfigError, Flags, Isolation};
+use super::{Home, MOUNT, flags};
+use crate::config::{ConfigError, Flags, Isolation, Mode};
 
 #[test]
 fn names_come_from_both_places_sorted_and_once() {
@@ -167,6 +167,32 @@ fn a_directory_belongs_to_the_workspace_with_the_deepest_mount_around_it() {
             .unwrap(),
         Some("all".into())
     );
+}
+
+/// Only a directory without a mode of its own needs its workspace.
+#[test]
+fn a_given_mode_needs_no_workspace_that_is_unknown() {
+    let twins = "[recovery]\nsnapshot = \"off\"\n[[mounts]]\nsrc = \"~/s\"\n";
+    let rivals = Home::new().workspace("a", twins).workspace("b", twins);
+    let broken = Home::new().workspace("other", "mounts = 3");
+    for home in [rivals, broken] {
+        let (config, directory) = (home.load().unwrap(), home.path().join("s"));
+        let implied = Flags {
+            implied: Some(Mode::Project),
+            ..Flags::default()
+        };
+        assert!(config.for_directory(&directory, &implied).is_err());
+        let given = config.for_directory(&directory, &flags("project")).unwrap();
+        assert_eq!(given.mode.value, Mode::Project);
+        let later = config.for_session(&directory, &flags("project")).unwrap();
+        assert_eq!(later.mode.value, Mode::Project);
+    }
+    // The workspace is known and its settings have a fault: they may exclude something, which a running session has settled.
+    let home = Home::new().workspace("w", "[recovery]\nnonsense = 3\n[[mounts]]\nsrc = \"~/s\"\n");
+    let (config, directory) = (home.load().unwrap(), home.path().join("s"));
+    assert!(config.for_directory(&directory, &flags("project")).is_err());
+    assert!(config.for_session(&directory, &flags("project")).is_ok());
+    assert!(config.for_session(&directory, &flags("nonsense")).is_err());
 }
 
 #[test]

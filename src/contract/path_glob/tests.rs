@@ -37,6 +37,7 @@ fn hostile_names_are_bytes() {
     assert!(matched("", "#*", false, "#note"));
     assert!(matched("", "* ", false, "blank "));
     assert!(!matched("", "* ", false, "blank"));
+    assert!(matched("", "*\t", false, "tab\t") && !matched("", "*\t", false, "tab"));
 }
 
 #[test]

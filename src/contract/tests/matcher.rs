@@ -84,14 +84,9 @@ const TABLE: &[(&[&str], &[Case])] = &[
         ],
     ),
     (&["!a", "a"], &[(b"a", Some("a"))]),
-    // Only spaces at the end do not count.
-    (
-        &["tr\t"],
-        &[(b"tr", None), (b"tr\t", Some("tr\t")), (b"d/tr\t", Some("tr\t"))],
-    ),
-    (&["tr\t "], &[(b"tr", None), (b"tr\t", Some("tr\t "))]),
-    (&["tr\\\t"], &[(b"tr", None), (b"tr\t", Some("tr\\\t"))]),
-    (&["/d/\t"], &[(b"d/", None), (b"d/\t", Some("/d/\t"))]),
+    // Rules that older programs recorded exclude what they excluded then: no blank at the end counts.
+    (&["tr\t"], &[(b"tr", Some("tr\t")), (b"tr\t", None)]),
+    (&["tr\t "], &[(b"tr", Some("tr\t ")), (b"tr\t", None)]),
     (&["tr "], &[(b"tr", Some("tr ")), (b"tr ", None)]),
     (&["a", "!a", "a/"], &[(b"a", None), (b"a/", Some("a/"))]),
     (
@@ -212,6 +207,31 @@ fn excludes_follow_the_table() {
             matcher.verdict_with_parents(&RelPath::root(), true),
             Verdict::Covered
         );
+    }
+}
+
+/// As in git, only spaces at the end do not count, and a carriage return.
+#[test]
+fn new_patterns_are_recorded_as_git_reads_them() {
+    for (pattern, recorded, not, excluded) in [
+        ("tr\t", "tr[\t]", "tr", "tr\t"),
+        ("tr\t", "tr[\t]", "tr", "d/tr\t"),
+        ("tr\t ", "tr[\t]", "tr", "tr\t"),
+        ("tr\\\t", "tr[\t]", "tr", "tr\t"),
+        ("/d/\t", "/d/[\t]", "d/x", "d/\t"),
+        ("tr \r", "tr ", "tr ", "tr"),
+        ("tr\r", "tr", "tr\r", "tr"),
+        ("tr", "tr", "tr\t", "tr"),
+    ] {
+        let found = crate::config::recorded_pattern(pattern).unwrap();
+        assert_eq!(found, recorded, "{pattern:?}");
+        let matcher = Matcher::new(&coverage(&[&found], &[], &[])).unwrap();
+        let verdict = |path: &str| matcher.verdict_with_parents(&rel(path.as_bytes()), false);
+        assert_eq!(verdict(not), Verdict::Covered, "{pattern:?}");
+        assert!(matches!(verdict(excluded), Verdict::Excluded(_)), "{pattern:?}");
+    }
+    for refused in ["tr\r\r", "a\rb", "\r", "[\t", "a[\t"] {
+        assert!(crate::config::recorded_pattern(refused).is_err(), "{refused:?}");
     }
 }
 
@@ -382,7 +402,7 @@ proptest! {
         tracked in proptest::option::of("[a-c](/[a-c])?"),
         is_dir in any::<bool>(),
     ) {
-        prop_assume!(patterns.iter().all(|pattern| crate::config::check_pattern(pattern).is_ok()));
+        prop_assume!(patterns.iter().all(|pattern| crate::config::recorded_pattern(pattern).is_ok()));
         let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
         let tracked: Vec<&str> = tracked.iter().map(String::as_str).collect();
         let matcher = Matcher::new(&coverage(&patterns, &tracked, &[])).unwrap();
@@ -414,7 +434,7 @@ proptest! {
     ) {
         let pattern = format!("x[{start}{}]", members.concat());
         let names: Vec<String> = ('\x01'..='~').map(|c| format!("x{c}")).filter(|name| name != "x/").collect();
-        prop_assume!(crate::config::check_pattern(&pattern).is_ok());
+        prop_assume!(crate::config::recorded_pattern(&pattern).is_ok());
         let ignored = ignored_by_git(&pattern, &names);
         let matcher = Matcher::new(&coverage(&[&pattern], &[], &[])).unwrap();
         let excludes = |name: &&String| matcher.verdict(&rel(name.as_bytes()), false) != Verdict::Covered;
@@ -425,7 +445,7 @@ proptest! {
     /// Checks that every accepted pattern compiles, and judges any bytes without a panic.
     #[test]
     fn checked_patterns_compile(pattern in "[!#/\\\\*?\\[\\]{},. a-c\u{e9}-]{0,10}", path in proptest::collection::vec(1_u8.., 1..12)) {
-        if crate::config::check_pattern(&pattern).is_ok() {
+        if let Ok(pattern) = crate::config::recorded_pattern(&pattern) {
             let matcher = Matcher::new(&coverage(&[&pattern], &[], &[])).unwrap();
             if let Ok(path) = RelPath::new(&path) {
                 let _ = matcher.verdict_with_parents(&path, false);

@@ -252,7 +252,7 @@ fn a_small_file_that_became_a_large_directory_is_not_read_with_it() {
             .unwrap();
         for changed in ["grown", "large"] {
             let wanted = |name: &'static str| Wanted {
-                name: std::ffi::OsStr::new(name),
+                name: OsStr::new(name),
                 size: 4,
                 last: Time { sec: 0, nsec: 0 },
                 write_back: false,

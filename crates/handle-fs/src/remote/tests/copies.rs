@@ -61,8 +61,8 @@ fn only_copies_are_asked_and_no_connection_is_made_for_it() {
 /// Zeros without an end, counted.
 struct Endless(Arc<AtomicUsize>);
 
-impl std::io::Read for Endless {
-    fn read(&mut self, room: &mut [u8]) -> std::io::Result<usize> {
+impl Read for Endless {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         // The length of a message of almost 2 GiB, and its bytes.
         room.fill(0x7f);
         self.0.fetch_add(room.len(), Ordering::SeqCst);
