@@ -280,7 +280,7 @@ pub(crate) fn why_words(why: &Why) -> String {
             String::from_utf8_lossy(first.as_bytes())
         ),
         Why::Excluded => "may be older: it was in an excluded directory".to_owned(),
-        Why::Stored => "stored by git since; no object or ref is missing".to_owned(),
+        Why::Stored => "stored by git since; no object or ref of the snapshot is missing".to_owned(),
         Why::Settled => "restored by another session, not changed by this one".to_owned(),
         Why::NothingToMerge(after) => format!("changed {}; nothing to merge", after_words(after)),
         Why::Aside(why) => aside_words(why),

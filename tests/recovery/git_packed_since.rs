@@ -71,7 +71,7 @@ fn what_git_stores_in_other_files_is_no_later_edit() {
         sandbox.jackin(["undo", &id, "--yes"]).ok();
         assert_same_tree(&packed, &Tree::read(&project));
         let restored = sandbox.jackin(["restore", &id, "--yes"]).ok();
-        restored.shows("stored by git since; no object or ref is missing");
+        restored.shows("stored by git since; no object or ref of the snapshot is missing");
     }
 }
 
