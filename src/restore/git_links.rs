@@ -132,7 +132,10 @@ impl GitLinks {
             let is_borrowing = || digest(now, &below(&dir.path, "alternates")).is_some();
             if dir.path.as_bytes().ends_with(b"objects/info") && is_borrowing() {
                 // From a place that is not found it may borrow anything: an address or a container has other paths.
+                let is_known =
+                    |path: &RelPath| now.directory(path).is_some() && repositories.holding(path).is_some();
                 let lenders = lenders(&live, &dir.path, root);
+                let lenders = lenders.filter(|lenders| lenders.iter().all(is_known));
                 let lenders = lenders.unwrap_or_else(|| repositories.iter().cloned().collect());
                 found
                     .lenders

@@ -74,6 +74,7 @@ mod git_isolated;
 mod git_later;
 mod git_locked;
 mod git_named;
+mod git_needs;
 mod git_packed_since;
 mod git_state;
 mod git_waiting;
