@@ -52,9 +52,9 @@ pub struct GitLinks {
     in_target: HashSet<RelPath>,
     /// Those that are as the target has them, and the directories that have no others.
     as_in_target: HashSet<RelPath>,
-    /// Lists of packed refs that would bring back refs that were deleted after the session.
-    deleting: HashSet<RelPath>,
-    /// Lists in which git has packed a ref that a restore created and that its undo deletes.
+    /// Lists of packed refs that would bring back refs that were deleted after the session, or one beside which a later ref cannot be.
+    opposing: HashSet<RelPath>,
+    /// Lists in which git has packed a ref that a restore gave a file of its own, which its undo deletes.
     packed_away: HashSet<RelPath>,
     /// Lists in which the session packed refs of its operator.
     operators: HashSet<RelPath>,
@@ -210,6 +210,8 @@ impl GitLinks {
             let names: BTreeSet<&Vec<u8>> = target.keys().chain(last.keys()).chain(live.keys()).collect();
             let mut packed = PackedRefs::default();
             let all = below(dir, "refs");
+            // Refs that were moved or made after the session.
+            let mut moved: HashSet<&[u8]> = HashSet::new();
             let [mut alike, mut differing]: [HashSet<RelPath>; 2] = Default::default();
             for name in names {
                 let Some(path) = file_of(dir, name) else { continue };
@@ -234,10 +236,23 @@ impl GitLinks {
                     self.same.insert(path);
                 } else if is != target.get(name) {
                     if is.is_none() && listed.contains(name.as_slice()) {
-                        self.deleting.insert(list.clone());
+                        self.opposing.insert(list.clone());
+                    }
+                    if is.is_some() {
+                        moved.insert(name);
                     }
                     self.later.insert(path, is.is_none());
                 }
+            }
+            // Where one of two refs is a directory of the other, git reads only one of them.
+            let is_opposed = moved
+                .iter()
+                .any(|name| directories_of(name).any(|dir| listed.contains(dir)))
+                || listed
+                    .iter()
+                    .any(|name| directories_of(name).any(|dir| moved.contains(dir)));
+            if is_opposed {
+                self.opposing.insert(list.clone());
             }
             self.as_in_target.extend(alike.difference(&differing).cloned());
             self.packed.insert(list, packed);
@@ -302,9 +317,10 @@ impl GitLinks {
         self.packed_away.iter()
     }
 
-    /// Returns true for a list of packed refs that would bring back a ref that was deleted after the session.
-    pub(super) fn lists_deleted_refs(&self, path: &RelPath) -> bool {
-        self.deleting.contains(path)
+    /// Returns true for a list of packed refs that would bring back a ref that was deleted after the session, or one beside which a later ref
+    /// cannot be.
+    pub(super) fn opposes_later_refs(&self, path: &RelPath) -> bool {
+        self.opposing.contains(path)
     }
 
     /// Returns the git directories of another format than in the target.
@@ -355,6 +371,12 @@ impl GitLinks {
     pub(super) fn lenders(&self) -> &[(RelPath, RelPath)] {
         &self.lenders
     }
+}
+
+/// Returns the names that are directories of a ref.
+fn directories_of(name: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let ends = name.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    ends.filter_map(|(at, _)| name.get(..at))
 }
 
 /// Returns true if `list` is a list of commits in the target, and all of their parents are there now.

@@ -301,7 +301,7 @@ impl Planner<'_> {
             Verdict::Ours
                 if witness
                     .is_linked_later(&change, &|ino| self.is_there(ino) || self.is_foreign(&change))
-                    || witness.links.lists_deleted_refs(&change.path) =>
+                    || witness.links.opposes_later_refs(&change.path) =>
             {
                 Verdict::Later
             }

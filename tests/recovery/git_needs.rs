@@ -51,3 +51,23 @@ fn objects_stay_that_a_later_commit_borrows_through_a_link() {
     let log = run(&borrower, "log --format=%s");
     assert!(log.starts_with("mine\nagent\n"), "{log}");
 }
+
+#[test]
+fn no_list_brings_back_a_branch_beside_which_a_later_one_cannot_be() {
+    for (was, later) in [("topic", "topic/x"), ("topic/x", "topic")] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("project");
+        let repository = Repository::with_history(&project, 2);
+        run(&repository, &format!("branch {was}"));
+        run(&repository, "pack-refs --all");
+        Build::at(&project).aged();
+        let id = sandbox.launch(&project, &format!("git branch -qD {was}"));
+        run(&repository, &format!("branch {later}"));
+        let refs = run(&repository, "for-each-ref");
+        sandbox.restore_in_part(&id, &[]);
+        assert_eq!(run(&repository, "for-each-ref"), refs, "{was}, {later}");
+        run(&repository, "pack-refs --all");
+        run(&repository, "gc -q");
+        is_whole(&repository);
+    }
+}
