@@ -226,9 +226,13 @@ impl GitLinks {
                 }
                 packed.add(name, &path, [target.get(name), last.get(name), is]);
                 if is == last.get(name) {
-                    let is_created =
-                        left_now.is_some_and(|left| left.contains_key(&path)) && !target.contains_key(name);
-                    if is_created && is.is_some() && now.entry(&path).is_none() {
+                    let sides = [known.target.1, Some(now)];
+                    let has_file = sides
+                        .into_iter()
+                        .flatten()
+                        .any(|side| side.entry(&path).is_some());
+                    let is_left = left_now.is_some_and(|left| left.contains_key(&path));
+                    if is_left && !has_file && is.is_some() && is != target.get(name) {
                         self.packed_away.insert(list.clone());
                     }
                     let above = path.ancestors().filter(|above| above.is_within(&all));
@@ -312,7 +316,7 @@ impl GitLinks {
         self.as_in_target.contains(path)
     }
 
-    /// Returns the lists in which git has packed a ref that a restore created and that its undo deletes.
+    /// Returns the lists in which git has packed a ref that a restore gave a file of its own, which its undo deletes.
     pub(super) fn packed_away(&self) -> impl Iterator<Item = &RelPath> {
         self.packed_away.iter()
     }

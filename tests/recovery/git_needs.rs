@@ -71,3 +71,26 @@ fn no_list_brings_back_a_branch_beside_which_a_later_one_cannot_be() {
         is_whole(&repository);
     }
 }
+
+/// The restore gave the branch a file of its own, beside the list in which it was.
+#[test]
+fn an_undo_moves_a_branch_that_was_packed_before_the_restore_and_after_it() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let repository = Repository::with_history(&project, 2);
+    run(&repository, "config gc.reflogExpire never");
+    run(&repository, "config gc.reflogExpireUnreachable never");
+    Build::at(&project).aged();
+    let id = sandbox.launch(
+        &project,
+        &format!("echo a > a; git add a; {AGENT} commit -qm agent"),
+    );
+    let made = run(&repository, "rev-parse main");
+    run(&repository, "pack-refs --all");
+    sandbox.jackin(["restore", &id, "--yes"]).code_in(&[0, 6]);
+    assert_ne!(run(&repository, "rev-parse main"), made);
+    run(&repository, "pack-refs --all");
+    sandbox.jackin(["undo", &id, "--yes"]).ok();
+    assert_eq!(run(&repository, "rev-parse main"), made);
+    is_whole(&repository);
+}
