@@ -23,6 +23,7 @@ mod foreign;
 mod git_formats;
 mod git_index;
 mod git_links;
+mod git_needs;
 mod git_objects;
 mod git_parts;
 mod git_storage;

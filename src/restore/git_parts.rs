@@ -25,6 +25,11 @@ pub(super) fn is_reference(own: &RelPath, path: &RelPath) -> bool {
     names.any(|name| matches!(name, b"refs" | b"packed-refs" | b"HEAD" | b"tables.list"))
 }
 
+/// Returns true if a path of the git directory `own` may name objects: a ref, a reflog, an index, or what a command has begun.
+pub(super) fn names_objects(own: &RelPath, path: &RelPath) -> bool {
+    needs_others(own, path) && (is_reference(own, path) || is_bookkeeping(own, path))
+}
+
 /// Returns true for what holds objects, refs or reflogs of the git directory `own`, of a linked work tree or of a submodule. Git deletes such a
 /// directory when it has emptied it, and makes it again.
 pub(super) fn is_container(own: &RelPath, path: &RelPath) -> bool {
@@ -108,6 +113,12 @@ pub(super) fn session_made(
     let is_new = |dir: &RelPath| target.is_none_or(|target| target.entry(dir).is_none());
     let mut within = path.ancestors().filter(|above| above.is_within(own));
     within.find(|dir| is_git_directory(now, dir) && is_new(dir))
+}
+
+/// Returns true if `path` is the file `packed-refs` of the git directory that holds a ref.
+pub(super) fn is_packed_in(path: &RelPath, reference: &RelPath) -> bool {
+    let parts = path.split();
+    parts.is_some_and(|(dir, name)| name.as_bytes() == b"packed-refs" && reference.is_within(&dir))
 }
 
 /// Returns true if a git directory within another one is called like the work tree whose `.git` is `pointer`. Git appends digits to a name that

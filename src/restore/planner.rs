@@ -7,10 +7,8 @@ use super::attribution::{ChangeHistory, Verdict};
 use super::databases::{Databases, database_holding, has_pages};
 use super::folded_names::FoldedNames;
 use super::git_links::GitLinks;
-use super::git_objects::objects_holding;
-use super::git_parts::{
-    is_container, is_hook, is_needed_by_others, is_part_for, is_reference, needs_others, session_made,
-};
+use super::git_needs::GitNeeds;
+use super::git_parts::{is_container, is_packed_in};
 use super::git_storage::GitStorage;
 use super::hard_links::{
     NameCounts, hopeless, join_again, linked_in, name_others, part_from_each_other, part_from_others,
@@ -79,11 +77,9 @@ pub fn plan(
         .iter()
         .map(|change| change.path.clone())
         .collect();
-    let repositories = Repositories::of([target.manifest, now.manifest].into_iter().flatten());
     let mut left = BTreeMap::new();
-    // What was not asked for stays in a repository as well, the first such path of each.
-    let mut beyond: BTreeMap<&RelPath, RelPath> = BTreeMap::new();
-    let mut branches_beyond = BTreeSet::new();
+    // What was not asked for stays in a repository as well.
+    let mut git = GitNeeds::new((target.manifest, now.manifest), witness);
     let databases = Databases::of([target.manifest, now.manifest].into_iter().flatten());
     // The same of a database.
     let mut databases_beyond: BTreeMap<RelPath, RelPath> = BTreeMap::new();
@@ -131,28 +127,7 @@ pub fn plan(
                 .entry(database)
                 .or_insert_with(|| change.path.clone());
         }
-        // An undo reverts only a restore: an index that git refreshed since is no reason to keep objects.
-        let is_gone_object = |own: &RelPath| {
-            let is_gone = change.from.is_some() && change.to.is_none();
-            is_gone && objects_holding(own, &change.path).is_some()
-        };
-        let needs = |own: &&RelPath| match witness.only_left {
-            true => is_reference(own, &change.path),
-            false => needs_others(own, &change.path) || is_gone_object(own),
-        };
-        if let Some(own) = repositories.holding(&change.path)
-            && is_reference(own, &change.path)
-        {
-            branches_beyond.insert(change.path.clone());
-        }
-        if let Some(own) = repositories.holding(&change.path).filter(needs) {
-            beyond.entry(own).or_insert(change.path);
-        }
-    }
-    for (path, _) in witness.composed.iter().filter(|(_, file)| file.holds_later_edit) {
-        if let Some(own) = repositories.holding(path) {
-            beyond.entry(own).or_insert_with(|| path.clone());
-        }
+        git.leave(change);
     }
     let storage = target.manifest.zip(now.manifest);
     let storage = storage.map(|sides| GitStorage::new(sides, &witness.links, allow));
@@ -162,26 +137,25 @@ pub fn plan(
     let mut moves = None;
     loop {
         planner.formats_that_stay(witness, formats_beyond.clone());
-        planner.objects_that_come_back(&repositories, &witness.links);
-        planner.repositories_that_stay(
-            &repositories,
-            (target.manifest, now.manifest),
-            beyond.clone(),
-            &witness.links,
-        );
+        for change in git.objects_that_come_back(&planner.steps, &mut planner.out) {
+            planner.add(change, Action::Create, false);
+        }
+        planner.stay_with(git.needed(&planner.steps, &planner.out), Why::Needed);
         planner.databases_that_stay(&databases, &databases_beyond, witness);
         planner.refs_of_lists_that_stay(&witness.links);
         if let Some(storage) = &storage {
             planner.lists_of_refs_that_stay(storage);
         }
         planner.rebased_branches_that_stay(&witness.links);
-        planner.heads_that_stay(witness, &branches_beyond, scope.named());
+        planner.heads_that_stay(witness, git.beyond(), scope.named());
         planner.directories_that_stay();
         planner.names_that_are_one(&witness.folded);
-        planner.containers_that_come_back(&repositories);
+        planner.containers_that_come_back(git.repositories());
         planner.children_of_blocked();
         // What stays may be what another path needs.
-        if !planner.moved_paths_that_stay(&mut moves, witness) {
+        let is_moved = planner.moved_paths_that_stay(&mut moves, witness);
+        let dangling = git.dangling(&planner.steps, &planner.out);
+        if !planner.stay_with(dangling, Why::Repository) && !is_moved {
             break;
         }
     }
@@ -275,6 +249,17 @@ impl Planner<'_> {
             self.stays(&change.path);
         }
         self.out.push(KeptPath { change, why });
+    }
+
+    /// Keeps the paths of steps, each because of another path. Returns true if there is one.
+    fn stay_with(&mut self, torn: Vec<(RelPath, RelPath)>, why: fn(RelPath) -> Why) -> bool {
+        let is_any = !torn.is_empty();
+        for (path, held) in torn {
+            if let Some(step) = self.steps.remove(&path) {
+                self.keep(step.change, why(held));
+            }
+        }
+        is_any
     }
 
     fn judge(&mut self, change: Change, witness: &ChangeHistory, allow: Allow, is_named: bool) {
@@ -403,108 +388,12 @@ impl Planner<'_> {
         }
     }
 
-    /// Creates again the objects that were deleted after the session, of each repository of which anything else is restored: a branch or the
-    /// index may need them. Creating what is missing loses nothing.
-    fn objects_that_come_back(&mut self, repositories: &Repositories, links: &GitLinks) {
-        let needy = self.steps.keys().filter_map(|path| {
-            let own = repositories.holding(path)?;
-            (is_reference(own, path) || path.as_bytes().ends_with(b"/index")).then_some(own)
-        });
-        let mut needy: BTreeSet<&RelPath> = needy.collect();
-        let mut known = 0;
-        while known != needy.len() {
-            known = needy.len();
-            for (borrower, lender) in links.lenders() {
-                if needy.contains(borrower) {
-                    needy.extend(repositories.holding(lender));
-                }
-            }
-        }
-        let is_needed = |kept: &mut KeptPath| {
-            let path = &kept.change.path;
-            let may_come = kept.change.to.is_none() && links.gone_objects().is_lost(path);
-            may_come && repositories.holding(path).is_some_and(|own| needy.contains(own))
-        };
-        let back: Vec<KeptPath> = self.out.extract_if(.., is_needed).collect();
-        for kept in back {
-            self.add(kept.change, Action::Create, false);
-        }
-    }
-
-    /// Deletes no object of a repository of which anything else stays: a branch, the index or a reflog that stays may need it, and an object
-    /// that nothing needs does no harm. The same holds for the other files that git names in its files. A repository that the session made
-    /// and that holds later edits stays with all that makes it one but its hooks.
-    fn repositories_that_stay<'r>(
-        &mut self,
-        repositories: &'r Repositories,
-        (target, now): (Option<&Manifest>, Option<&Manifest>),
-        mut kept: BTreeMap<&'r RelPath, RelPath>,
-        links: &GitLinks,
-    ) {
-        let mut made: BTreeMap<RelPath, RelPath> = BTreeMap::new();
-        for out in &self.out {
-            let path = &out.change.path;
-            let Some(own) = repositories.holding(path) else {
-                continue;
-            };
-            // An object that stays gone may be stored in other files.
-            let is_gone = out.change.from.is_some() && out.change.to.is_none();
-            if needs_others(own, path) || is_gone && objects_holding(own, path).is_some() {
-                kept.entry(own).or_insert_with(|| path.clone());
-            }
-            if out.why.is_conflict()
-                && let Some(made_by_session) = session_made(own, path, target, now)
-            {
-                made.entry(made_by_session).or_insert_with(|| path.clone());
-            }
-        }
-        // Where objects are borrowed, those that the borrower needs lie in the lender; which may borrow as well.
-        let mut known = 0;
-        while known != kept.len() {
-            known = kept.len();
-            for (borrower, lender) in links.lenders() {
-                if let Some(held) = kept.get(borrower).cloned()
-                    && let Some(own) = repositories.holding(lender)
-                {
-                    kept.entry(own).or_insert(held);
-                }
-            }
-        }
-        let needed = |(path, step): (&RelPath, &Step)| {
-            let own = repositories
-                .holding(path)
-                .filter(|_| step.action == Action::Delete || links.is_deepened(path))?;
-            let whole = || {
-                let mut made = made.iter().filter(|(dir, _)| path.is_within(dir));
-                made.find(|(dir, _)| !is_hook(dir, path)).map(|(_, held)| held)
-            };
-            let part = || kept.get(own).filter(|_| is_needed_by_others(own, path));
-            // The file in the work tree of a submodule, or of a linked one, by which git finds what it has within another repository.
-            let pointer = || {
-                let is_file = step.change.to.as_ref().is_some_and(|now| now.content().is_some());
-                let mut made = made.iter().filter(|_| is_file && own == path);
-                made.find(|(dir, _)| is_part_for(dir, path)).map(|(_, held)| held)
-            };
-            let held = whole().or_else(part).or_else(pointer)?;
-            Some((path.clone(), held.clone()))
-        };
-        let needed: Vec<(RelPath, RelPath)> = self.steps.iter().filter_map(needed).collect();
-        for (path, held) in needed {
-            if let Some(step) = self.steps.remove(&path) {
-                self.keep(step.change, Why::Needed(held));
-            }
-        }
-    }
-
     /// Changes nothing whose meaning depends on the format of a repository, if that is another one than the target's and any such path stays.
     fn formats_that_stay(&mut self, witness: &ChangeHistory, beyond: BTreeMap<RelPath, RelPath>) {
         let formats = witness.links.formats();
         let kept = (self.out.as_slice(), &witness.composed);
-        for (path, held) in formats.torn(kept, beyond, self.steps.keys()) {
-            if let Some(step) = self.steps.remove(&path) {
-                self.keep(step.change, Why::Format(held));
-            }
-        }
+        let torn = formats.torn(kept, beyond, self.steps.keys());
+        self.stay_with(torn, Why::Format);
     }
 
     /// Changes no file of a database of which another one stays, also one `beyond` what was asked for.
@@ -560,20 +449,12 @@ impl Planner<'_> {
             is_torn.then(|| (path.clone(), (*list).clone()))
         };
         let torn: Vec<(RelPath, RelPath)> = self.steps.iter().filter_map(torn).collect();
-        for (path, list) in torn {
-            if let Some(step) = self.steps.remove(&path) {
-                self.keep(step.change, Why::Repository(list));
-            }
-        }
+        self.stay_with(torn, Why::Repository);
     }
 
     /// Neither deletes nor replaces a list of packed refs that has a ref, or may have it, whose own file does not come back.
     fn lists_of_refs_that_stay(&mut self, storage: &GitStorage<'_>) {
-        for (list, held) in storage.torn_lists(&self.steps) {
-            if let Some(step) = self.steps.remove(&list) {
-                self.keep(step.change, Why::Repository(held));
-            }
-        }
+        self.stay_with(storage.torn_lists(&self.steps), Why::Repository);
     }
 
     /// Moves no branch that is rebased, if the rebase stays: git finishes it only where it began.
@@ -625,11 +506,7 @@ impl Planner<'_> {
                 (stays(branch) || is_beyond(path, branch)).then(|| (path.clone(), branch.clone()))
             })
             .collect();
-        for (path, branch) in heads {
-            if let Some(step) = self.steps.remove(&path) {
-                self.keep(step.change, Why::Names(branch));
-            }
-        }
+        self.stay_with(heads, Why::Names);
     }
 
     /// A directory is removed, or replaced by something else, only with everything in it.
@@ -716,12 +593,7 @@ impl Planner<'_> {
                 lost.into_iter().map(|path| (path, kept.change.path.clone()))
             })
             .collect();
-        for (path, from) in &lost {
-            if let Some(step) = self.steps.remove(path) {
-                self.keep(step.change, Why::Moved(from.clone()));
-            }
-        }
-        !lost.is_empty()
+        self.stay_with(lost, Why::Moved)
     }
 
     /// Creates again the directories that git has deleted as it had emptied them, of what comes back in them.
@@ -770,18 +642,8 @@ impl Planner<'_> {
                 .filter(|path| *path != above);
             below.extend(held.map(|path| (path.clone(), above.clone())));
         }
-        for (path, above) in below {
-            if let Some(step) = self.steps.remove(&path) {
-                self.keep(step.change, Why::Parent(above));
-            }
-        }
+        self.stay_with(below, Why::Parent);
     }
-}
-
-/// Returns true if `path` is the file `packed-refs` of the git directory that holds a ref.
-fn is_packed_in(path: &RelPath, reference: &RelPath) -> bool {
-    let parts = path.split();
-    parts.is_some_and(|(dir, name)| name.as_bytes() == b"packed-refs" && reference.is_within(&dir))
 }
 
 /// Returns true if a path that stays was a directory and is none now, so that nothing can be made below it.

@@ -4,8 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::build::Build;
+use crate::support::compare::assert_same_tree;
 use crate::support::git::Repository;
 use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
 
 const AGENT: &str = "git -c user.name=a -c user.email=a@x";
 
@@ -26,9 +28,81 @@ fn commit_mine(repository: &Repository) {
     run(repository, "-c user.name=me -c user.email=me@x commit -q -m mine");
 }
 
+fn forget_unreachable(repository: &Repository) {
+    run(repository, "reflog expire --expire=now --all");
+    run(repository, "gc -q --prune=now");
+}
+
 fn is_whole(repository: &Repository) {
     run(repository, "fsck --full --strict --no-dangling");
     run(repository, "status");
+}
+
+#[test]
+fn an_undo_brings_back_the_objects_that_its_refs_need() {
+    for repacks in [true, false] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("project");
+        let repository = Repository::with_history(&project, 2);
+        // The commits of tests are old.
+        run(&repository, "config gc.reflogExpire never");
+        run(&repository, "config gc.reflogExpireUnreachable never");
+        Build::at(&project).aged();
+        let agent = format!("echo a > a; git add a; {AGENT} commit -qm agent");
+        let id = sandbox.launch(&project, &agent);
+        let made = run(&repository, "rev-parse main");
+        run(&repository, "gc -q");
+        sandbox.restore(&id, &[]);
+        match repacks {
+            true => drop(run(&repository, "repack -q -a -d")),
+            false => forget_unreachable(&repository),
+        }
+        assert!(!repository.try_git(&["cat-file", "-e", made.trim()]));
+        sandbox.jackin(["undo", &id, "--yes"]).code_in(&[0, 6]);
+        assert_eq!(run(&repository, "rev-parse main"), made, "repacks: {repacks}");
+        assert_eq!(run(&repository, "show HEAD:a"), "a\n");
+        is_whole(&repository);
+    }
+}
+
+#[test]
+fn a_ref_that_alone_is_asked_for_brings_its_objects() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let repository = Repository::with_history(&project, 3);
+    Build::at(&project).aged();
+    let head = run(&repository, "rev-parse main");
+    let id = sandbox.launch(&project, "git reset -q --hard HEAD~1");
+    forget_unreachable(&repository);
+    let pruned = Tree::read(&project);
+    sandbox
+        .jackin(["restore", &id, "--yes", ".git/refs"])
+        .code_in(&[0, 6]);
+    assert_eq!(run(&repository, "rev-parse main"), head);
+    is_whole(&repository);
+    sandbox.jackin(["undo", &id, "--yes"]).ok();
+    assert_same_tree(&pruned, &Tree::read(&project));
+}
+
+#[test]
+fn a_ref_stays_if_its_objects_cannot_come_back() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let repository = Repository::with_history(&project, 3);
+    Build::at(&project).aged();
+    let head = run(&repository, "rev-parse main");
+    let id = sandbox.launch(&project, "git reset -q --hard HEAD~1");
+    run(&repository, "reflog expire --expire=now --all");
+    run(&repository, "prune --expire=now");
+    let left = run(&repository, "rev-parse main");
+    // A file of the operator's is where the directory of the commit was.
+    let directory = project.join(".git/objects").join(&head[..2]);
+    fs::remove_dir_all(&directory).unwrap_or_default();
+    fs::write(&directory, "mine\n").unwrap();
+    sandbox.restore_in_part(&id, &[]);
+    assert_eq!(run(&repository, "rev-parse main"), left);
+    run(&repository, "log");
+    run(&repository, "status");
 }
 
 #[test]
@@ -50,6 +124,45 @@ fn objects_stay_that_a_later_commit_borrows_through_a_link() {
     is_whole(&borrower);
     let log = run(&borrower, "log --format=%s");
     assert!(log.starts_with("mine\nagent\n"), "{log}");
+}
+
+/// Its commit is named by no ref.
+#[test]
+fn an_operation_that_comes_back_brings_its_commit() {
+    for (begin, quit, name) in [
+        ("merge FETCH_HEAD", "git merge --quit", "MERGE_HEAD"),
+        (
+            "cherry-pick FETCH_HEAD",
+            "git cherry-pick --quit",
+            "CHERRY_PICK_HEAD",
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("project");
+        let repository = Repository::with_history(&project, 2);
+        let other = sandbox.scratch("other");
+        run(&repository, &format!("clone -q . {}", other.display()));
+        fs::write(other.join("history.txt"), "theirs\n").unwrap();
+        let identity = ["-c", "user.name=b", "-c", "user.email=b@x"];
+        at(&other).git(&[&identity[..], &["commit", "-qam", "theirs"]].concat());
+        fs::write(project.join("history.txt"), "mine\n").unwrap();
+        repository.commit("mine");
+        run(&repository, &format!("fetch -q {} main", other.display()));
+        let begun: Vec<&str> = begin.split(' ').collect();
+        assert!(!repository.try_git(&begun), "{begin} has a conflict");
+        let theirs = fs::read_to_string(project.join(".git").join(name)).unwrap();
+        Build::at(&project).aged();
+        let id = sandbox.launch(&project, quit);
+        run(&repository, "reflog expire --expire=now --all");
+        run(&repository, "prune --expire=now");
+        assert!(!repository.try_git(&["cat-file", "-e", theirs.trim()]));
+        sandbox.restore_in_part(&id, &[]);
+        run(&repository, &format!("cat-file -e {name}"));
+        fs::write(project.join("history.txt"), "both\n").unwrap();
+        run(&repository, "add history.txt");
+        run(&repository, "commit -q -m both");
+        is_whole(&repository);
+    }
 }
 
 #[test]
