@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::attribution::ChangeHistory;
 use super::git_objects::objects_holding;
-use super::git_parts::{
-    is_hook, is_needed_by_others, is_part_for, is_reference, names_objects, needs_others, session_made,
-};
+use super::git_parts::{is_hook, is_needed_by_others, is_part_for, names_objects, needs_others, session_made};
 use super::plan::{Action, KeptPath, Step};
 use crate::diff::Change;
 use crate::git_directories::Repositories;
@@ -72,12 +70,10 @@ impl<'a> GitNeeds<'a> {
         };
         let is_gone = change.from.is_some() && change.to.is_none();
         let is_gone_object = is_gone && objects_holding(own, path).is_some();
-        // An undo reverts only a restore: an index that git refreshed since is no reason to keep objects.
-        let needs = match self.witness.only_left {
-            true => is_reference(own, path),
-            false => is_gone_object || needs_others(own, path),
-        };
-        if needs {
+        // `git status` alone writes the index again, and it stages the same.
+        let states = change.from.as_ref().zip(change.to.as_ref());
+        let is_refreshed = states.is_some_and(|(then, now)| self.witness.refreshed.holds(path, then, now));
+        if is_gone_object || needs_others(own, path) && !is_refreshed {
             self.held.entry(own.clone()).or_insert_with(|| path.clone());
         }
         self.beyond.insert(path.clone());

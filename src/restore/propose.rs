@@ -93,7 +93,13 @@ pub fn propose(
         if let Some(now) = &now.manifest {
             let root = request.coverage.root.to_path();
             let from = (store, &target.instance);
-            let known = |path: &RelPath| request.witness.contents(path);
+            // Of an index that a restore did not change, its undo knows the state in its target.
+            let before = plain.as_ref().filter(|_| request.witness.only_left);
+            let known = |path: &RelPath| {
+                let before = before.and_then(|before| before.entry(path)?.content());
+                let known = request.witness.contents(path).into_iter().chain(before);
+                known.collect()
+            };
             let refreshed = RefreshedIndexes::find(from, &root, now, known);
             request.witness.refreshed = refreshed;
             // An older restore left another tree.

@@ -106,6 +106,37 @@ fn a_ref_stays_if_its_objects_cannot_come_back() {
 }
 
 #[test]
+fn an_undo_keeps_the_objects_that_the_index_needs() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let repository = Repository::with_history(&project, 2);
+    run(&repository, "checkout -q -b topic");
+    fs::write(project.join("t"), "of topic\n").unwrap();
+    repository.commit("of topic");
+    let topic = run(&repository, "rev-parse HEAD");
+    run(&repository, "checkout -q main");
+    run(&repository, "reflog expire --expire=now --all");
+    Build::at(&project).aged();
+    let id = sandbox.launch(
+        &project,
+        "git branch -qD topic; git reflog expire --expire=now --all; git prune --expire=now",
+    );
+    sandbox.restore(&id, &[]);
+    // An index that git only refreshed keeps nothing.
+    Build::at(&project).file("README", "read me\n");
+    run(&repository, "update-index -q --refresh");
+    sandbox.jackin(["undo", &id, "--yes"]).ok();
+    assert!(!repository.try_git(&["cat-file", "-e", topic.trim()]));
+    sandbox.jackin(["undo", &id, "--yes"]).ok();
+    run(&repository, &format!("cat-file -e {topic}"));
+    run(&repository, "checkout topic -- t");
+    fs::write(project.join("t"), "worked on\n").unwrap();
+    sandbox.jackin(["undo", &id, "--yes"]).code_in(&[0, 6]);
+    assert_eq!(run(&repository, "show :t"), "of topic\n");
+    is_whole(&repository);
+}
+
+#[test]
 fn objects_stay_that_a_later_commit_borrows_through_a_link() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("project");
