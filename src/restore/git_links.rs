@@ -40,6 +40,8 @@ pub struct GitLinks {
     branches: HashMap<RelPath, RelPath>,
     /// For each file that names the branch of a rebase that is under way, the path of that branch's own file.
     rebased: HashMap<RelPath, RelPath>,
+    /// Files in work trees that point to a git directory, where the target has something else, with that directory; `None` if it is unknown.
+    pointers: HashMap<RelPath, Option<RelPath>>,
     /// Lists of commits whose parents git takes for missing, as the target has them, although these parents are there now.
     deepened: HashSet<RelPath>,
     /// Git directories that borrow objects, with those that lend them.
@@ -101,6 +103,12 @@ impl GitLinks {
             found.deepened = changed.filter(|list| is_deepened(&stored, &live, list)).collect();
         }
         found.compare_refs(known, root, now, &live);
+        let target = known.target.1;
+        let pointers = repositories.iter().filter(|own| {
+            let is = digest(now, own);
+            is.is_some() && target.is_some_and(|target| digest(target, own) != is)
+        });
+        found.pointers = pointers.map(|own| (own.clone(), pointed(&live, own))).collect();
         let differs = |path: &RelPath| {
             known
                 .target
@@ -294,6 +302,11 @@ impl GitLinks {
         &self.rebased
     }
 
+    /// Returns the git directory to which a file in a work tree points, where the target has something else: `Some(None)` if it is unknown.
+    pub(super) fn pointer(&self, path: &RelPath) -> Option<Option<&RelPath>> {
+        self.pointers.get(path).map(Option::as_ref)
+    }
+
     /// Returns true for a list of commits whose parents git takes for missing, if these are there now: with the list of the target the history
     /// of a ref that stays would end there.
     pub(super) fn is_deepened(&self, list: &RelPath) -> bool {
@@ -375,6 +388,12 @@ impl GitLinks {
     pub(super) fn lenders(&self) -> &[(RelPath, RelPath)] {
         &self.lenders
     }
+}
+
+/// Returns the git directory to which the file `own` points; `None` if it is not known to be in the mount.
+fn pointed(live: &Live<'_>, own: &RelPath) -> Option<RelPath> {
+    let repository = Repository::open(live, &work_tree(own)).ok()??;
+    repository.git_dir().cloned()
 }
 
 /// Returns the names that are directories of a ref.

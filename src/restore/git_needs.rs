@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::attribution::ChangeHistory;
 use super::git_objects::objects_holding;
-use super::git_parts::{is_hook, is_needed_by_others, is_part_for, names_objects, needs_others, session_made};
+use super::git_parts::{is_hook, is_needed_by_others, names_objects, needs_others, session_made};
 use super::plan::{Action, KeptPath, Step};
 use crate::diff::Change;
 use crate::git_directories::Repositories;
@@ -206,13 +206,16 @@ impl<'a> GitNeeds<'a> {
                 made.find(|(dir, _)| !is_hook(dir, path)).map(|(_, held)| held)
             };
             let part = || kept.get(own).filter(|_| is_needed_by_others(own, path));
-            // The file in the work tree of a submodule, or of a linked one, by which git finds what it has within another repository.
             let pointer = || {
-                let is_file = step.change.to.as_ref().is_some_and(|now| now.content().is_some());
-                let mut made = made.iter().filter(|_| is_file && own == path);
-                made.find(|(dir, _)| is_part_for(dir, path)).map(|(_, held)| held)
+                let to = links.pointer(path)?;
+                let mut made = made.iter();
+                let is_it = |dir: &RelPath| to.is_none_or(|to| to.is_within(dir));
+                made.find(|(dir, _)| is_it(dir)).map(|(_, held)| held)
             };
-            let held = whole().or_else(part).or_else(pointer).filter(|_| is_deleted);
+            let held = match is_deleted {
+                true => whole().or_else(part).or_else(pointer),
+                false => pointer(),
+            };
             Some((path.clone(), held?.clone()))
         };
         steps.iter().filter_map(needed).collect()

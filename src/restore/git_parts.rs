@@ -121,21 +121,6 @@ pub(super) fn is_packed_in(path: &RelPath, reference: &RelPath) -> bool {
     parts.is_some_and(|(dir, name)| name.as_bytes() == b"packed-refs" && reference.is_within(&dir))
 }
 
-/// Returns true if a git directory within another one is called like the work tree whose `.git` is `pointer`. Git appends digits to a name that
-/// is taken.
-pub(super) fn is_part_for(dir: &RelPath, pointer: &RelPath) -> bool {
-    let last = |path: &RelPath| path.split().map(|(_, name)| name);
-    let parts: Vec<&[u8]> = dir.parts().collect();
-    let is_within = parts
-        .iter()
-        .any(|part| matches!(*part, b"worktrees" | b"modules"));
-    let work = pointer.split().and_then(|(work, _)| last(&work));
-    last(dir).zip(work).is_some_and(|(dir, work)| {
-        let rest = dir.as_bytes().strip_prefix(work.as_bytes());
-        is_within && rest.is_some_and(|rest| rest.iter().all(u8::is_ascii_digit))
-    })
-}
-
 /// Returns true for a directory or file that only serves others in the same git directory.
 fn is_store(name: &[u8]) -> bool {
     matches!(name, b"objects" | b"reftable" | b"shallow") || name.starts_with(b"sharedindex.")

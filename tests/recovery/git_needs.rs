@@ -196,6 +196,89 @@ fn an_operation_that_comes_back_brings_its_commit() {
     }
 }
 
+/// Restores in part: the work tree belongs to its repository as before, with the later commit. `undo` brings everything back.
+fn keeps_mine(sandbox: &Sandbox, id: &str, project: &Path, work: &Repository) {
+    let git_dir = run(work, "rev-parse --absolute-git-dir");
+    let before = Tree::read(project);
+    let restored = sandbox.restore_in_part(id, &[]);
+    assert_eq!(run(work, "rev-parse --absolute-git-dir"), git_dir);
+    assert_eq!(run(work, "log -1 --format=%s").trim(), "mine");
+    is_whole(work);
+    if !restored.applied.is_empty() {
+        sandbox.jackin(["undo", id, "--yes"]).ok();
+    }
+    assert_same_tree(&before, &Tree::read(project));
+}
+
+#[test]
+fn a_work_tree_stays_one_if_the_session_moved_its_repository() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let repository = Repository::with_history(&project, 2);
+    Build::at(&project).aged();
+    let id = sandbox.launch(&project, "git init -q --separate-git-dir gd .");
+    commit_mine(&repository);
+    keeps_mine(&sandbox, &id, &project, &repository);
+}
+
+#[test]
+fn a_submodule_stays_one_if_the_session_moved_its_repository() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let repository = Repository::with_history(&project, 2);
+    let part = Repository::with_history(&project.join("part"), 2);
+    run(
+        &repository,
+        "-c protocol.file.allow=always submodule --quiet add ./part part",
+    );
+    run(&repository, "commit -q -m part");
+    Build::at(&project).aged();
+    let id = sandbox.launch(&project, "git submodule --quiet absorbgitdirs");
+    assert!(project.join("part/.git").is_file());
+    commit_mine(&part);
+    keeps_mine(&sandbox, &id, &project, &part);
+}
+
+#[test]
+fn a_linked_work_tree_stays_one_also_if_it_was_moved() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    Repository::with_history(&project, 2);
+    Build::at(&project).aged();
+    let id = sandbox.launch(
+        &project,
+        "git worktree add -q -b topic tree; git worktree move tree work",
+    );
+    let work = at(&project.join("work"));
+    commit_mine(&work);
+    keeps_mine(&sandbox, &id, &project, &work);
+}
+
+#[test]
+fn a_submodule_stays_one_whatever_it_is_called() {
+    let sandbox = Sandbox::new();
+    let origin = Repository::with_history(&sandbox.scratch("origin"), 2);
+    let project = sandbox.project("project");
+    let repository = Repository::with_history(&project, 2);
+    let url = origin.path.display();
+    run(
+        &repository,
+        &format!("-c protocol.file.allow=always submodule --quiet add --name libs/foo {url} vendor/bar"),
+    );
+    run(&repository, "commit -q -m part");
+    run(&repository, "submodule --quiet deinit -f vendor/bar");
+    fs::remove_dir_all(project.join(".git/modules")).unwrap();
+    Build::at(&project).aged();
+    let id = sandbox.launch(
+        &project,
+        "git -c protocol.file.allow=always submodule --quiet update --init",
+    );
+    let part = at(&project.join("vendor/bar"));
+    run(&part, "checkout -q -b mine");
+    commit_mine(&part);
+    keeps_mine(&sandbox, &id, &project, &part);
+}
+
 #[test]
 fn no_list_brings_back_a_branch_beside_which_a_later_one_cannot_be() {
     for (was, later) in [("topic", "topic/x"), ("topic/x", "topic")] {
