@@ -38,8 +38,8 @@ pub struct GitLinks {
     unread: HashSet<RelPath>,
     /// For each HEAD that names a branch, the path of that branch's own file.
     branches: HashMap<RelPath, RelPath>,
-    /// For each file that names the branch of a rebase that is under way, the path of that branch's own file.
-    rebased: HashMap<RelPath, RelPath>,
+    /// Operations that are under way, and were not in the target.
+    operations: Vec<UnderWay>,
     /// Files in work trees that point to a git directory, where the target has something else, with that directory; `None` if it is unknown.
     pointers: HashMap<RelPath, Option<RelPath>>,
     /// Lists of commits whose parents git takes for missing, as the target has them, although these parents are there now.
@@ -63,6 +63,28 @@ pub struct GitLinks {
     /// Git directories of another format than in the target.
     formats: GitFormats,
 }
+
+/// An operation that was begun: git finishes it only where it began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct UnderWay {
+    /// A file that exists as long as the operation is not over.
+    pub file: RelPath,
+    /// HEAD of the work tree.
+    pub head: RelPath,
+    /// The path of the own file of the branch, if it is on one.
+    pub branch: Option<RelPath>,
+}
+
+/// Files that exist as long as an operation is not over.
+const OPERATIONS: [&str; 7] = [
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "BISECT_LOG",
+    "rebase-merge/head-name",
+    "rebase-apply/next",
+    "sequencer/todo",
+];
 
 /// States with which the git directories of a mount are compared.
 pub(super) struct KnownStates<'a> {
@@ -127,15 +149,13 @@ impl GitLinks {
             {
                 found.branches.insert(head, branch);
             }
-            let rebased = below(&dir.path, "head-name");
-            if let Some((git, name)) = dir.path.split()
-                && matches!(name.as_bytes(), b"rebase-merge" | b"rebase-apply")
-                && is_git_directory(now, &git)
-                && differs(&rebased)
-                && let Ok(Some(text)) = whole(&live, &rebased, SMALL)
-                && let Some(branch) = file_of(&shared_git_directory(now, &git), text.trim_ascii())
-            {
-                found.rebased.insert(rebased, branch);
+            if is_git_directory(now, &dir.path) {
+                let begun = OPERATIONS.map(|file| below(&dir.path, file));
+                let begun = begun.into_iter().filter(differs);
+                let begun = begun.filter(|file| digest(now, file).is_some());
+                found
+                    .operations
+                    .extend(begun.map(|file| under_way(&live, now, &dir.path, file)));
             }
             let is_borrowing = || digest(now, &below(&dir.path, "alternates")).is_some();
             if dir.path.as_bytes().ends_with(b"objects/info") && is_borrowing() {
@@ -297,9 +317,9 @@ impl GitLinks {
         self.branches.get(head)
     }
 
-    /// Returns the files that name the branch of a rebase that is under way, each with the path of that branch's file.
-    pub(super) fn rebased(&self) -> &HashMap<RelPath, RelPath> {
-        &self.rebased
+    /// Returns the operations that are under way.
+    pub(super) fn operations(&self) -> &[UnderWay] {
+        &self.operations
     }
 
     /// Returns the git directory to which a file in a work tree points, where the target has something else: `Some(None)` if it is unknown.
@@ -388,6 +408,20 @@ impl GitLinks {
     pub(super) fn lenders(&self) -> &[(RelPath, RelPath)] {
         &self.lenders
     }
+}
+
+/// Returns the operation of which `file` exists in the git directory `git`.
+fn under_way(live: &Live<'_>, now: &Manifest, git: &RelPath, file: RelPath) -> UnderWay {
+    let head = below(git, "HEAD");
+    // A rebase leaves the branch, and names it in a file.
+    let rebased = || {
+        let (dir, _) = file.split()?;
+        let text = whole(live, &below(&dir, "head-name"), SMALL).ok()??;
+        Some(text.trim_ascii().to_vec())
+    };
+    let name = named(live, &head).or_else(rebased);
+    let branch = name.and_then(|name| file_of(&shared_git_directory(now, git), &name));
+    UnderWay { file, head, branch }
 }
 
 /// Returns the git directory to which the file `own` points; `None` if it is not known to be in the mount.

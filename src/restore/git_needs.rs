@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::attribution::ChangeHistory;
 use super::git_objects::objects_holding;
-use super::git_parts::{is_hook, is_needed_by_others, names_objects, needs_others, session_made};
+use super::git_parts::{
+    is_hook, is_needed_by_others, is_packed_in, names_objects, needs_others, session_made,
+};
 use super::plan::{Action, KeptPath, Step};
 use crate::diff::Change;
 use crate::git_directories::Repositories;
@@ -219,5 +221,30 @@ impl<'a> GitNeeds<'a> {
             Some((path.clone(), held?.clone()))
         };
         steps.iter().filter_map(needed).collect()
+    }
+
+    /// Returns the steps that would move HEAD, or its branch, while an operation is under way there that stays, each with a file of the operation:
+    /// git finishes it only where it began. Not those that are `named`.
+    pub(super) fn held_by_operations(
+        &self,
+        steps: &Steps,
+        out: &[KeptPath],
+        named: &[RelPath],
+    ) -> Vec<(RelPath, RelPath)> {
+        let mut torn = BTreeMap::new();
+        for operation in self.witness.links.operations() {
+            let file = &operation.file;
+            if !self.beyond.contains(file) && !out.iter().any(|kept| kept.change.path == *file) {
+                continue;
+            }
+            let is_held = |path: &RelPath| {
+                let mut branch = operation.branch.iter();
+                // It may be packed, or have its value from there once its own file is gone.
+                *path == operation.head || branch.any(|branch| path == branch || is_packed_in(path, branch))
+            };
+            let held = steps.keys().filter(|path| is_held(path) && !named.contains(path));
+            torn.extend(held.map(|path| (path.clone(), file.clone())));
+        }
+        torn.into_iter().collect()
     }
 }

@@ -146,7 +146,8 @@ pub fn plan(
         if let Some(storage) = &storage {
             planner.lists_of_refs_that_stay(storage);
         }
-        planner.rebased_branches_that_stay(&witness.links);
+        let held = git.held_by_operations(&planner.steps, &planner.out, scope.named());
+        planner.stay_with(held, Why::Repository);
         planner.heads_that_stay(witness, git.beyond(), scope.named());
         planner.directories_that_stay();
         planner.names_that_are_one(&witness.folded);
@@ -455,30 +456,6 @@ impl Planner<'_> {
     /// Neither deletes nor replaces a list of packed refs that has a ref, or may have it, whose own file does not come back.
     fn lists_of_refs_that_stay(&mut self, storage: &GitStorage<'_>) {
         self.stay_with(storage.torn_lists(&self.steps), Why::Repository);
-    }
-
-    /// Moves no branch that is rebased, if the rebase stays: git finishes it only where it began.
-    fn rebased_branches_that_stay(&mut self, links: &GitLinks) {
-        let stays: Vec<(RelPath, RelPath)> = links
-            .rebased()
-            .iter()
-            .filter(|(file, _)| self.out.iter().any(|kept| kept.change.path == **file))
-            .map(|(file, branch)| (file.clone(), branch.clone()))
-            .collect();
-        for (file, branch) in stays {
-            // It may be packed, or have its value from there once its own file is gone.
-            let lists: Vec<RelPath> = self
-                .steps
-                .keys()
-                .filter(|path| is_packed_in(path, &branch))
-                .cloned()
-                .collect();
-            for path in lists.into_iter().chain([branch]) {
-                if let Some(step) = self.steps.remove(&path) {
-                    self.keep(step.change, Why::Needed(file.clone()));
-                }
-            }
-        }
     }
 
     /// Moves no HEAD away from a branch that stays: the next commit would go to another branch, with an index of this one.

@@ -38,6 +38,18 @@ fn is_whole(repository: &Repository) {
     run(repository, "status");
 }
 
+/// A branch `side` that changes the same line as `main`.
+fn with_side(project: &Path) -> Repository {
+    let repository = Repository::with_history(project, 2);
+    run(&repository, "checkout -q -b side");
+    fs::write(project.join("history.txt"), "of side\n").unwrap();
+    repository.commit("of side");
+    run(&repository, "checkout -q main");
+    fs::write(project.join("history.txt"), "of main\n").unwrap();
+    repository.commit("of main");
+    repository
+}
+
 #[test]
 fn an_undo_brings_back_the_objects_that_its_refs_need() {
     for repacks in [true, false] {
@@ -295,6 +307,35 @@ fn no_list_brings_back_a_branch_beside_which_a_later_one_cannot_be() {
         assert_eq!(run(&repository, "for-each-ref"), refs, "{was}, {later}");
         run(&repository, "pack-refs --all");
         run(&repository, "gc -q");
+        is_whole(&repository);
+    }
+}
+
+#[test]
+fn a_branch_that_the_operator_merges_into_stays_until_that_is_over() {
+    for undoes in [false, true] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("project");
+        let repository = with_side(&project);
+        Build::at(&project).aged();
+        let id = sandbox.launch(
+            &project,
+            &format!("echo a > a; git add a; {AGENT} commit -qm agent"),
+        );
+        if undoes {
+            sandbox.restore(&id, &[]);
+        }
+        let tip = run(&repository, "rev-parse main");
+        assert!(!repository.try_git(&["merge", "-q", "side"]));
+        match undoes {
+            true => drop(sandbox.jackin(["undo", &id, "--yes"]).code(6)),
+            false => drop(sandbox.restore_in_part(&id, &[])),
+        }
+        assert_eq!(run(&repository, "rev-parse main"), tip, "undoes: {undoes}");
+        fs::write(project.join("history.txt"), "both\n").unwrap();
+        run(&repository, "add history.txt");
+        run(&repository, "commit -q -m both");
+        assert_eq!(run(&repository, "rev-parse HEAD^1"), tip);
         is_whole(&repository);
     }
 }
