@@ -40,6 +40,7 @@ pub use here::{
 pub use import::{ImportRequest, import, is_imported_again, is_interrupted_import, lacks_end};
 pub use import_replica::{AdoptError, AdoptRequest, Adopted, adopt};
 pub use kept_copies::settle_copies;
+pub(crate) use liveness::may_have_launcher;
 pub use liveness::{LivenessProbe, Reason, State, distinct, is_active, state, state_by};
 pub use mounts::recorded_mounts;
 pub use recovery::{is_torn, recover_interrupted_restores, roots};

@@ -140,6 +140,7 @@ impl Place {
             row: &row,
             ending: Ending::Status(0),
             survivors: Vec::new(),
+            lock: Some(&begun.lock),
         };
         end(&place.store, place.world(), ending).unwrap();
         drop(begun.lock);

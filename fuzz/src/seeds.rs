@@ -198,6 +198,7 @@ fn full_record() -> SnapshotRecord {
             mounted: false,
             written_back: true,
             file_system: None,
+            attributes_unknown: false,
             changed_meanwhile: Vec::new(),
             changed_meanwhile_count: 0,
             manifest: Some(Digest::of(b"list")),

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
-use jackin_recovery::config::check_pattern;
+use jackin_recovery::config::recorded_pattern;
 use jackin_recovery::contract::{Matcher, Target, Verdict};
 use jackin_recovery::diff::is_secret_path;
 use jackin_recovery::model::{
@@ -203,15 +203,17 @@ fn patterns(bytes: &[u8]) {
         .take(8)
         .filter_map(|line| std::str::from_utf8(line).ok())
     {
-        let rule = ExcludeRule {
-            pattern: line.to_owned(),
+        let rule = |pattern: &str| ExcludeRule {
+            pattern: pattern.to_owned(),
             private: None,
             source: ExcludeSource::Flag,
         };
-        let alone = matcher(vec![rule.clone()]);
-        if check_pattern(line).is_ok() {
+        // A rule that was recorded once is read whatever it is.
+        drop(matcher(vec![rule(line)]));
+        if let Ok(pattern) = recorded_pattern(line) {
+            let alone = matcher(vec![rule(&pattern)]);
             assert!(alone.is_ok(), "{line:?} was let in, and builds no matcher");
-            excludes.push(rule);
+            excludes.push(rule(&pattern));
         }
     }
     let Ok(matcher) = matcher(excludes) else { return };

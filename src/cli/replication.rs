@@ -125,7 +125,7 @@ pub(super) fn still_waits(left: Waiting, is_retried: bool) -> String {
     }
 }
 
-/// Warns about snapshots that are not copied because they are damaged.
+/// Warns about snapshots that are not copied because they are damaged, and about damaged objects in the copy.
 pub(super) fn print_damaged(context: &Context<'_>, copied: &Copied) {
     const NAMED: usize = 5;
     for (id, why) in copied.damaged.iter().take(NAMED) {
@@ -137,5 +137,14 @@ pub(super) fn print_damaged(context: &Context<'_>, copied: &Copied) {
         context
             .terminal
             .warn(&format!("{more} more are not copied either"));
+    }
+    for why in copied.cut.iter().take(NAMED) {
+        context.terminal.warn(&sanitize::text(why));
+    }
+    if copied.cut.len() > NAMED {
+        let more = copied.cut.len() - NAMED;
+        context
+            .terminal
+            .warn(&format!("{more} more objects have another size there"));
     }
 }

@@ -352,7 +352,10 @@ pub(super) fn refuse_ambiguous(context: &Context<'_>, word: &OsStr) -> Result<()
     let is_free = |name: &&str| !is_path_too(context, OsStr::new(*name)).unwrap_or(true);
     Err(match names.into_iter().flatten().find(is_free) {
         Some(name) => error.hint(format!("for the session, write {name}")),
-        None => error,
+        // A file is called like each of its names.
+        None => error.hint(
+            "for the session, run the command in another directory, or omit it for the latest one here",
+        ),
     })
 }
 

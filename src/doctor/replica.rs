@@ -85,7 +85,11 @@ pub(super) fn judge(environment: &Environment, layout: Option<&Layout>, findings
         found(Severity::Note, what, Some(blank().verb("replicate --new-store")));
     }
     if let Some(first) = incomplete.first() {
-        let count = counted(incomplete.len(), "snapshot is", "snapshots are");
+        let count = counted(
+            incomplete.len(),
+            "snapshot or object is",
+            "snapshots or objects are",
+        );
         let what = format!("{count} not whole in {place}, as the last look found: {first}");
         found(Severity::Warning, what, Some(blank().verb("verify --read-data")));
     }

@@ -77,6 +77,7 @@ impl Recovery<'_> {
         };
         let mut contract = resolve(self.environment, &resolved, options)?;
         check_recipients(&contract)?;
+        contract.replica = contract.replica.take().filter(|_| self.replication().is_some());
         // Which automatic excludes are new is seen against the last baselines of the same roots. A store that cannot be
         // read is the business of whoever writes to it; here it only costs the marks.
         if let Ok(Some(store)) = self.store_for_reading() {

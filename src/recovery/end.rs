@@ -5,6 +5,7 @@ use crate::model::{Ending, ProcessRef};
 use crate::process::{self, Why};
 use crate::session::{
     Allowed, Closed, EndRequest, SessionError, end, ensure_outside_session, find_called, is_active,
+    may_have_launcher,
 };
 use crate::store::{InstanceRow, Store};
 
@@ -51,7 +52,7 @@ impl Recovery<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`RecoveryError::Session`] if it has ended; [`RecoveryError::HeldByLauncher`].
+    /// [`RecoveryError::Session`] if it has ended, or another command is still ending it; [`RecoveryError::HeldByLauncher`].
     pub fn end(&self, wanted: &str) -> Result<EndedSession, RecoveryError> {
         self.end_with(wanted, |store, request| end(store, self.services, request))
     }
@@ -70,7 +71,7 @@ impl Recovery<'_> {
         let store = self.store_for_writing()?;
         let row = find_called(&store, self.environment, wanted)?;
         ensure_outside_session(&store, self.environment, Allowed::End(&row.id))?;
-        if row.ended_at.is_none() && row.command.is_some() && store.instance_locked(&row.id)? {
+        if row.ended_at.is_none() && may_have_launcher(&row) && store.instance_locked(&row.id)? {
             return Err(RecoveryError::HeldByLauncher(row.id));
         }
         let request = EndRequest {

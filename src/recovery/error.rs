@@ -434,7 +434,11 @@ impl RecoveryError {
         let is_locked = |error: &StoreError| matches!(error, StoreError::Locked { .. });
         match self {
             Self::Session(SessionError::Active { other, .. }) => !other,
-            Self::Session(SessionError::OnlyCheckpoints(_) | SessionError::DiscardsEdits(_))
+            Self::Session(
+                SessionError::OnlyCheckpoints(_)
+                | SessionError::DiscardsEdits(_)
+                | SessionError::BeingEnded(_),
+            )
             | Self::HeldByLauncher(_) => true,
             Self::Store(error) | Self::Session(SessionError::Store(error)) => is_locked(error),
             _ => false,

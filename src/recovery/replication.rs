@@ -1,6 +1,6 @@
 //! Copies of the store in the object store that the configuration names.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Recovery, RecoveryError};
@@ -29,16 +29,24 @@ pub enum ReplicationCare {
 fn remove_there(
     store: &Store,
     earlier: &EarlierReplica,
-    names: Vec<(Name, String)>,
+    names: BTreeMap<Name, Vec<String>>,
     stop: &Stop,
 ) -> Result<u64, String> {
     let Some(address) = &earlier.address else {
-        return Err("its address was not recorded; delete the objects there yourself".to_owned());
+        return Err(
+            "its address was not recorded; set `replicate` to that address and run `replicate`, which records it, then repeat this command"
+                .to_owned(),
+        );
     };
     let place = BucketPlace::parse(address)?;
     let bucket = S3::open(&place, Arc::clone(stop)).map_err(|error| format!("{address}: {error}"))?;
     let removed = remove_earlier(store, &bucket, earlier, names, stop);
-    removed.map_err(|error| error.to_string())
+    removed.map_err(|error| match error {
+        ReplicaError::Foreign { name, .. } => format!(
+            "{name} there is not from this store, so another machine uses that copy and nothing was deleted; forget it on that machine"
+        ),
+        other => other.to_string(),
+    })
 }
 
 /// Attempt to copy the store, as it ended.
@@ -82,14 +90,13 @@ impl Recovery<'_> {
         let mut copies = Vec::new();
         for earlier in store.earlier_replicas(current.as_deref())? {
             let names = forgotten_in(store, &earlier)?;
-            let objects: BTreeSet<&Name> = names.iter().map(|(name, _)| name).collect();
             let place = match &earlier.address {
                 Some(address) => format!("{address}/{}", earlier.store),
                 None => format!("an object store of an earlier configuration ({})", earlier.store),
             };
             let mut copy = EarlierCopy {
                 place,
-                left: objects.len() as u64,
+                left: names.len() as u64,
                 removed: 0,
                 failed: None,
             };
@@ -142,6 +149,18 @@ impl Recovery<'_> {
         Ok(has_several_recipients(store, &replication.digest())?)
     }
 
+    /// Makes the store use a new name in object stores. Returns false if another process is copying, so that nothing was done.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Store`].
+    pub fn rename_replica(&self, store: &Store) -> Result<bool, RecoveryError> {
+        let Some(_copying) = store.lock_replica(Patience::Long)? else {
+            return Ok(false);
+        };
+        store.forget_replica_identity()?;
+        Ok(true)
+    }
+
     /// Copies what waits, and records the outcome in the store.
     ///
     /// # Errors
@@ -174,7 +193,6 @@ impl Recovery<'_> {
         };
         let place = replication.digest();
         let identity = store.make_replica_identity(self.services.entropy)?;
-        store.set_replica_address(&place, &replication.place.value.to_string())?;
         let work = || -> Result<(), ReplicaError> {
             let bucket = S3::open(&replication.place.value, Arc::clone(stop)).map_err(|source| {
                 ReplicaError::Bucket {
@@ -229,9 +247,15 @@ impl Recovery<'_> {
         };
         let ids = store.record_ids()?;
         let is_of = |line: &String, id: &SnapshotId| line.starts_with(&format!("{id}: "));
+        let is_object = |line: &str| line.split(' ').next().and_then(Name::parse).is_some();
         incomplete.retain(|line| {
-            ids.iter().any(|id| is_of(line, id)) && !copied.snapshots.iter().any(|id| is_of(line, id))
+            let is_known = ids.iter().any(|id| is_of(line, id)) || is_object(line);
+            is_known && !copied.snapshots.iter().any(|id| is_of(line, id))
         });
+        for why in &copied.cut {
+            incomplete.retain(|line| line != why);
+            incomplete.push(why.clone());
+        }
         for (id, why) in copied.damaged.iter().filter(|(_, why)| why != KEPT) {
             incomplete.retain(|line| !is_of(line, id));
             incomplete.push(format!("{id}: {why}"));

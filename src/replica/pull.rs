@@ -33,7 +33,7 @@ pub fn stores(bucket: &dyn Bucket) -> Result<Vec<StoreId>, ReplicaError> {
         .collect())
 }
 
-fn failed(bucket: &dyn Bucket, error: BucketError) -> ReplicaError {
+pub(super) fn failed(bucket: &dyn Bucket, error: BucketError) -> ReplicaError {
     match error.kind {
         BucketErrorKind::Interrupted => ReplicaError::Interrupted,
         _ => ReplicaError::Bucket {
@@ -139,6 +139,12 @@ impl<'a> Remote<'a> {
     #[must_use]
     pub fn store(&self) -> &StoreId {
         &self.identity.id
+    }
+
+    /// Returns true if the objects are known by this name and key.
+    #[must_use]
+    pub fn is_of(&self, identity: &ReplicaIdentity) -> bool {
+        self.identity == *identity
     }
 
     fn must_go_on(&self) -> Result<(), ReplicaError> {

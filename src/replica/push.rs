@@ -79,6 +79,10 @@ impl Copying<'_> {
         }
         self.key()?;
         self.goes_on_from_there()?;
+        // Only now, because a copy that another machine goes on with is not this store's. Not later, because the place of snapshots
+        // must be known after any kill.
+        self.store
+            .set_replica_address(&self.place, &self.bucket.place())?;
         loop {
             let before = self.copied.clone();
             self.moved()?;
@@ -275,7 +279,7 @@ impl Copying<'_> {
         let lines = self.store.receipt_lines(first)?;
         let mut left = lines.as_slice();
         while !left.is_empty() {
-            let taken = batch(left);
+            let taken = batch(left).min(room_before(&self.notes, first));
             let last = first + taken as u64 - 1;
             let name = Name::Receipts(first).to_string();
             let text = left.get(..taken).unwrap_or_default().concat();
@@ -295,12 +299,13 @@ impl Copying<'_> {
             };
             let last = first + count as u64 - 1;
             self.note(format!("{name} {last}"))?;
-            let count = last + 1 - first;
-            self.copied.receipts += count;
+            self.copied.receipts += count as u64;
+            // Pieces behind a deleted one are still there.
+            let next = last_receipt(&self.notes).max(last) + 1;
             left = left
-                .get(usize::try_from(count).unwrap_or(usize::MAX)..)
+                .get(usize::try_from(next - first).unwrap_or(usize::MAX)..)
                 .unwrap_or_default();
-            first = last + 1;
+            first = next;
         }
         Ok(())
     }
@@ -322,6 +327,19 @@ fn batch(lines: &[String]) -> usize {
         size <= RECEIPTS
     });
     fit.count().max(1)
+}
+
+/// Returns the number of receipts from `first` on that lie before the next piece that is there.
+fn room_before(notes: &HashSet<String>, first: u64) -> usize {
+    let starts = notes.iter().filter_map(|note| {
+        let (name, _) = note.split_once(' ')?;
+        match Name::parse(name)? {
+            Name::Receipts(start) => start.checked_sub(first).filter(|room| *room > 0),
+            _ => None,
+        }
+    });
+    let room = starts.min().and_then(|room| usize::try_from(room).ok());
+    room.unwrap_or(usize::MAX)
 }
 
 /// Up to which receipt all are there: pieces follow each other without a gap.

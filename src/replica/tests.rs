@@ -341,6 +341,43 @@ fn what_was_removed_there_is_put_again_when_somebody_looks() {
 }
 
 #[test]
+fn an_object_of_no_snapshot_that_was_cut_is_named_and_the_rest_is_copied() {
+    let bench = Bench::new();
+    let bucket = Memory::new();
+    for n in 1..=2 {
+        bench.add(n);
+        bench.push(&bucket).0.unwrap();
+    }
+    let is_piece = |name: &String| name.contains("receipts/");
+    let first = bucket.names().into_iter().find(is_piece).unwrap();
+    bucket.change(&first, |bytes| bytes.truncate(10));
+    bench.add(3);
+    let attempt = || {
+        bench.attempt(&bucket, |copying| {
+            copying.look()?;
+            copying.run()
+        })
+    };
+    let (ended, copied) = attempt();
+    ended.unwrap();
+    assert_eq!(copied.snapshots, [snapshot(3)]);
+    assert_eq!(copied.cut.len(), 1);
+    let (_, name) = first.split_once('/').unwrap();
+    assert!(
+        copied.cut[0].starts_with(&format!("{name} has 10 bytes instead of ")),
+        "{}",
+        copied.cut[0]
+    );
+    // As the finding says; the pieces behind it stay.
+    bucket.remove(&first);
+    let (ended, copied) = attempt();
+    ended.unwrap();
+    assert!(copied.cut.is_empty());
+    assert_eq!(copied.objects, 1);
+    is_whole(&bench, &bucket);
+}
+
+#[test]
 fn an_archive_that_is_hurt_here_is_not_copied() {
     let bench = Bench::new();
     let bucket = Memory::new();

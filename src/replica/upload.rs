@@ -16,7 +16,7 @@ pub(super) const PART: usize = 4 << 20;
 /// Receipts go in pieces of about so many bytes.
 pub(super) const RECEIPTS: usize = 4 << 20;
 /// Upper bound of the largest record with the header line and what age adds, in bytes.
-const LARGEST_RECORD: u64 = 80 << 20;
+pub(super) const LARGEST_RECORD: u64 = 80 << 20;
 /// Prefix of the note of an object that is about to be sent: its name, the digest of its encrypted bytes and, for receipts, the
 /// number of the last one. After an interrupted upload, the service may have the object without its metadata.
 const SENT: char = '=';
@@ -25,12 +25,12 @@ const SENT: char = '=';
 const SIZED: char = '#';
 
 /// Returns the sizes of objects that were noted, by name. One that was sent again may have several.
-fn sizes(notes: &HashSet<String>) -> HashMap<&str, Vec<u64>> {
-    let mut sizes: HashMap<&str, Vec<u64>> = HashMap::new();
+fn noted_sizes(notes: &HashSet<String>) -> HashMap<String, Vec<u64>> {
+    let mut sizes: HashMap<String, Vec<u64>> = HashMap::new();
     for note in notes {
         let sized = note.strip_prefix(SIZED).and_then(|sized| sized.split_once(' '));
         if let Some((name, Ok(size))) = sized.map(|(name, size)| (name, size.parse())) {
-            sizes.entry(name).or_default().push(size);
+            sizes.entry(name.to_owned()).or_default().push(size);
         }
     }
     sizes
@@ -47,6 +47,11 @@ impl Sent {
     fn line(&self, name: &str) -> String {
         let last = self.last.map(|last| format!(" {last}")).unwrap_or_default();
         format!("{SENT}{name} {}{last}", self.digest)
+    }
+
+    /// Returns true if these are the bytes that were sent.
+    pub(super) fn has(&self, bytes: &[u8]) -> bool {
+        self.digest == Digest::of(bytes)
     }
 
     fn parse(line: &str) -> Option<(&str, Self)> {
@@ -70,7 +75,7 @@ pub(super) enum RemoteState {
 
 /// Returns the name of the object that a note is about.
 pub(super) fn noted_name(note: &str) -> &str {
-    let note = note.strip_prefix(SENT).unwrap_or(note);
+    let note = note.strip_prefix([SENT, SIZED]).unwrap_or(note);
     note.split(' ').next().unwrap_or_default()
 }
 
@@ -103,6 +108,8 @@ pub struct Copied {
     pub removed: u64,
     /// Snapshots that cannot be copied because their content here is damaged or not in archives, with the reason.
     pub damaged: Vec<(SnapshotId, String)>,
+    /// Objects of no single snapshot whose size there is not the one that was sent, each with what to do.
+    pub cut: Vec<String>,
 }
 
 /// Copy of one store to one place. The caller must hold [`Store::lock_replica`].
@@ -116,6 +123,8 @@ pub struct Copying<'a> {
     pub(super) notes: HashSet<String>,
     /// Objects that were sent and may have arrived, by name.
     pub(super) sent: HashMap<String, Vec<Sent>>,
+    /// Noted sizes of objects in bytes, by name.
+    sizes: HashMap<String, Vec<u64>>,
     /// Names that [`Self::look`] found there, noted or not; empty before it.
     pub(super) seen: HashSet<String>,
     pub(super) observer: &'a dyn Observer,
@@ -140,6 +149,7 @@ impl<'a> Copying<'a> {
         observer: &'a dyn Observer,
     ) -> Result<Self, ReplicaError> {
         let (notes, sent) = sorted(store.replica_notes(&place)?);
+        let sizes = noted_sizes(&notes);
         Ok(Self {
             store,
             bucket,
@@ -149,6 +159,7 @@ impl<'a> Copying<'a> {
             place,
             notes,
             sent,
+            sizes,
             seen: HashSet::new(),
             observer,
             part: PART,
@@ -194,52 +205,47 @@ impl Copying<'_> {
 
     /// Drops the notes of the size of an object that is gone: the next one of its name has another.
     fn forget_size(&mut self, name: &str) -> Result<(), ReplicaError> {
-        let beginning = format!("{SIZED}{name} ");
-        let gone = self.notes.iter().filter(|note| note.starts_with(&beginning));
-        let gone: Vec<String> = gone.cloned().collect();
-        for note in gone {
+        for size in self.sizes.remove(name).unwrap_or_default() {
+            let note = format!("{SIZED}{name} {size}");
             self.store.note_replica(&self.place, &format!("-{note}"))?;
             self.notes.remove(&note);
         }
         Ok(())
     }
 
-    /// Reports the snapshots that need an object whose size is not the one that was sent.
+    /// Reports objects whose size is not the one that was sent, with the snapshots that need them. The rest can still be copied.
     fn report_damaged(&mut self, listed: &HashMap<String, u64>) -> Result<(), ReplicaError> {
         let mut damaged: Vec<(Name, String)> = Vec::new();
-        {
-            let sizes = sizes(&self.notes);
-            for (name, size) in listed {
-                // None is empty: each has at least the header of its encryption.
-                let sent = sizes.get(name.as_str());
-                let is_whole = sent.map_or(*size > 0, |sent| sent.contains(size));
-                if let (false, Some(parsed)) = (is_whole, Name::parse(name)) {
-                    let sent = sent.and_then(|sent| sent.first());
-                    let sent = sent.map_or_else(String::new, |sent| format!(" instead of {sent}"));
-                    let why = format!(
-                        "{name} has {size} bytes{sent} there; delete that object, and `replicate` uploads it again"
-                    );
-                    damaged.push((parsed, why));
-                }
+        for (name, size) in listed {
+            // None is empty: each has at least the header of its encryption.
+            let sent = self.sizes.get(name);
+            let is_whole = sent.map_or(*size > 0, |sent| sent.contains(size));
+            if let (false, Some(parsed)) = (is_whole, Name::parse(name)) {
+                let sent = sent.and_then(|sent| sent.first());
+                let sent = sent.map_or_else(String::new, |sent| format!(" instead of {sent}"));
+                let why = format!(
+                    "{name} has {size} bytes{sent} there; delete that object, and `replicate` uploads it again"
+                );
+                damaged.push((parsed, why));
             }
         }
+        if damaged.is_empty() {
+            return Ok(());
+        }
         damaged.sort();
+        let needing = self.needing()?;
+        let mut unreported: HashSet<SnapshotId> = self.store.record_ids()?.into_iter().collect();
         for (name, why) in damaged {
             let ids = match &name {
                 Name::Record(id) => vec![id.clone()],
-                Name::Archive(archive, _) => self.relying_on(archive)?,
+                Name::Archive(archive, _) => needing.get(archive).cloned().unwrap_or_default(),
                 Name::Key(_) | Name::Moved(..) | Name::Receipts(_) => {
-                    return Err(ReplicaError::Object {
-                        place: self.bucket.place(),
-                        store: self.identity.id.clone(),
-                        name: name.to_string(),
-                        why,
-                    });
+                    self.copied.cut.push(why);
+                    continue;
                 }
             };
-            let known: HashSet<SnapshotId> = self.store.record_ids()?.into_iter().collect();
-            for id in ids.into_iter().filter(|id| known.contains(id)) {
-                if !self.copied.damaged.iter().any(|(damaged, _)| *damaged == id) {
+            for id in ids {
+                if unreported.remove(&id) {
                     self.copied.damaged.push((id, why.clone()));
                 }
             }
@@ -247,15 +253,16 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// Returns the snapshots whose records name an archive.
-    fn relying_on(&self, archive: &ArchiveId) -> Result<Vec<SnapshotId>, ReplicaError> {
-        let mut found = Vec::new();
+    /// Returns the snapshots whose records name an archive, by archive.
+    fn needing(&self) -> Result<HashMap<ArchiveId, Vec<SnapshotId>>, ReplicaError> {
+        let mut found: HashMap<ArchiveId, Vec<SnapshotId>> = HashMap::new();
         for id in self.store.record_ids()? {
             // A record that cannot be read is reported with its snapshot.
-            if let Ok(record) = self.store.record(&id)
-                && record.archives.iter().any(|named| named.id == *archive)
-            {
-                found.push(id);
+            let Ok(record) = self.store.record(&id) else {
+                continue;
+            };
+            for archive in record.archives {
+                found.entry(archive.id).or_default().push(id.clone());
             }
         }
         Ok(found)
@@ -328,6 +335,7 @@ impl Copying<'_> {
                     let size = format!("{SIZED}{name} {length}");
                     self.store.note_replica(&self.place, &size)?;
                     self.notes.insert(size);
+                    self.sizes.entry(name.to_owned()).or_default().push(length);
                     return Ok(None);
                 }
                 Put::Taken => {
@@ -353,8 +361,7 @@ impl Copying<'_> {
         };
         let most = self.part.max(RECEIPTS) as u64 + LARGEST_RECORD;
         let bytes = self.bucket.get(&full, most).map_err(|error| self.failed(error))?;
-        let digest = bytes.as_deref().map(Digest::of);
-        let same = sent.iter().find(|sent| Some(sent.digest) == digest);
+        let same = bytes.and_then(|bytes| sent.iter().find(|sent| sent.has(&bytes)));
         Ok(same.map_or(RemoteState::Strange, |sent| RemoteState::AsSent(sent.last)))
     }
 

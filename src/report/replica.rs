@@ -49,6 +49,8 @@ pub(crate) struct ReplicateDocument {
     pub(crate) waiting: WaitingDocument,
     /// Snapshots that cannot be copied.
     pub(crate) hurt: Vec<HurtDocument>,
+    /// Objects of no single snapshot that are damaged in the replica, each with what to do.
+    pub(crate) cut: Vec<String>,
 }
 
 impl ReplicateDocument {
@@ -79,6 +81,7 @@ impl ReplicateDocument {
                 .iter()
                 .map(|(id, why)| HurtDocument::new(id, why))
                 .collect(),
+            cut: copied.cut.clone(),
         }
     }
 }

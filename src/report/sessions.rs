@@ -404,6 +404,7 @@ fn reason_words(reason: &Reason) -> String {
     match reason {
         Reason::Launcher(Some(process)) => format!("launcher {}", process.pid),
         Reason::Launcher(None) => "launcher".to_owned(),
+        Reason::OtherCommand => "another command".to_owned(),
         Reason::Process(member) => format!("{} {}", sanitize::name(member.name.as_bytes()), member.pid),
         Reason::UntilEnd => "until end".to_owned(),
         Reason::Unknown(_) => "unknown".to_owned(),

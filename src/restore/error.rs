@@ -414,7 +414,8 @@ impl Diagnostic for RestoreError {
             Self::Capture(error) | Self::Emergency(error) => error.hints(),
             Self::Mount(error) => mount_hint(error).into_iter().collect(),
             Self::AttributesUnknown { .. } => vec![Hint::text(
-                "nothing was changed; repeat the command with --agent shell, which leaves the attributes of files that it does not replace",
+                "nothing was changed; with --agent shell, files keep their attributes unless they are replaced: those of replaced files are lost, also \
+                for undo",
             )],
             Self::OtherContainer { instance, .. } => vec![Hint::command(
                 "to discard the restore and keep every path as it is",

@@ -92,7 +92,7 @@ impl Listed<'_> {
         let made = made.filter(|path| path.is_within(own) && self.before.directory(path).is_none());
         for path in dirs
             .chain(made)
-            .filter(|path| objects_holding(own, path).is_none())
+            .filter(|path| objects_holding(own, path).is_none() && !is_reflog(own, path))
         {
             let dir = match self.root.dir(path) {
                 Ok(dir) => dir,
@@ -116,19 +116,22 @@ impl Listed<'_> {
     }
 
     fn change_in(&self, own: &RelPath, path: &RelPath, dir: &Dir) -> io::Result<Option<Name>> {
-        // Git renames whatever it writes here into its place, so a directory with the same times has the same names and files.
         let stat = dir.stat()?;
-        if self
+        let has_same_names = self
             .before
             .entry(path)
-            .is_some_and(|listed| same_moment(listed, &stat))
-        {
+            .is_some_and(|listed| same_moment(listed, &stat));
+        // Git renames each ref into its place, which the time of the directory shows, and there may be very many.
+        if has_same_names && all_parts(own, path).any(|name| name == b"refs") {
             return Ok(None);
         }
         let listed = self.before.directory(path);
         let listed = || listed.iter().flat_map(|dir| &dir.entries);
-        let mut names: BTreeSet<Name> = dir.names()?.into_iter().collect();
-        names.extend(listed().map(|entry| entry.name.clone()));
+        let mut names: BTreeSet<Name> = listed().map(|entry| entry.name.clone()).collect();
+        // Other files, such as FETCH_HEAD and those of a rebase, are also written in place, so they are compared themselves.
+        if !has_same_names {
+            names.extend(dir.names()?);
+        }
         for name in names {
             let inner = path.join(&name);
             if self.steps.contains(&inner) || !may_name_objects(own, &inner) {
@@ -162,9 +165,29 @@ impl Listed<'_> {
     }
 }
 
+/// Returns true if a path of the git directory `own` holds reflogs, or is one: what only they name goes with the restore. A work tree and a
+/// branch may be called `logs`.
+fn is_reflog(own: &RelPath, path: &RelPath) -> bool {
+    let mut names = all_parts(own, path);
+    while let Some(name) = names.next() {
+        match name {
+            b"logs" => return true,
+            b"refs" => return false,
+            b"worktrees" | b"modules" => {
+                names.next();
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
 /// Returns true if a path of the git directory `own` may name objects, or hold what does: a ref, HEAD, the index, what a command has begun,
-/// or a linked work tree.
+/// or a linked work tree. Reflogs do not count.
 fn may_name_objects(own: &RelPath, path: &RelPath) -> bool {
+    if is_reflog(own, path) {
+        return false;
+    }
     let (_, last) = path.halves();
     let is_part = |name: &[u8]| {
         matches!(

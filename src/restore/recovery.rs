@@ -17,7 +17,7 @@ use super::scope::{Allow, Scope};
 use super::stage::{Location, Maker, OwnedInodes, Stage};
 use super::states::manifest;
 use super::{ChangeHistory, RestoreContext, RestoreError, flags, holding_dir};
-use crate::capture::{PrivateOverlay, ScannedTree, check_containers};
+use crate::capture::{PrivateOverlay, ScannedTree};
 use crate::diff::{Side, compare};
 use crate::model::{
     Coverage, Decision, Identity, Intent, IntentMount, Journal, JournalMount, Manifest, MoveKind, Operation,
@@ -222,8 +222,10 @@ pub fn resume(
     let Some(journal) = papers.journal()? else {
         return Err(RestoreError::NotBegun(Box::new(intent)));
     };
-    if papers.decision()?.is_none() {
-        refuse_replaced(store, &intent, &journal)?;
+    if papers.decision()?.is_none()
+        && let Some((_, path)) = replaced(store, &journal).into_iter().next()
+    {
+        return Err(other_container(&intent, path));
     }
     let proposal = again(store, &intent, &journal)?;
     if papers.decision()?.is_none() {
@@ -245,18 +247,29 @@ pub fn resume(
     Ok((proposal, report))
 }
 
-/// Refuses to go on in a container that took the place of the one in which the restore moved files: nothing was moved in this one.
-fn refuse_replaced(store: &Store, intent: &Intent, journal: &Journal) -> Result<(), RestoreError> {
+/// Returns the labels and roots of the mounts in a container that took the place of the one in which the restore moved files. Nothing was
+/// moved in this one.
+fn replaced(store: &Store, journal: &Journal) -> Vec<(String, PathBuf)> {
     // Without the emergency snapshot nothing says which container it was.
     let Ok(before) = store.record(&journal.emergency) else {
-        return Ok(());
+        return Vec::new();
     };
-    match check_containers(store.transports(), &before) {
-        Err(MountError::Replaced { path }) => Err(RestoreError::OtherContainer {
-            path,
-            instance: intent.instance.clone(),
-        }),
-        _ => Ok(()),
+    let was_moved = |label: &str| journal.mounts.iter().any(|mount| mount.label == label);
+    let mut found = Vec::new();
+    for mount in before.mounts.iter().filter(|mount| mount.manifest.is_some()) {
+        let (label, root) = (&mount.coverage.label, mount.coverage.root.to_path());
+        let checked = Root::check_container(store.transports(), &root, mount.file_system.as_ref());
+        if was_moved(label) && matches!(checked, Err(MountError::Replaced { .. })) {
+            found.push((label.clone(), root));
+        }
+    }
+    found
+}
+
+fn other_container(intent: &Intent, path: PathBuf) -> RestoreError {
+    RestoreError::OtherContainer {
+        path,
+        instance: intent.instance.clone(),
     }
 }
 
@@ -284,15 +297,22 @@ pub fn abort(
 ) -> Result<TakenBack, RestoreError> {
     let intent = papers.intent().clone();
     let mut back = TakenBack::default();
-    let left;
+    let mut left;
     if papers.decision()? == Some(Decision::Commit) {
         return Err(RestoreError::Finished(Box::new(intent)));
     }
     match papers.journal()? {
-        Some(journal) => {
-            if papers.decision()?.is_none() {
-                refuse_replaced(store, &intent, &journal)?;
+        Some(mut journal) => {
+            let replaced = replaced(store, &journal);
+            if papers.decision()?.is_none()
+                && replaced.len() == journal.mounts.len()
+                && let Some((_, path)) = replaced.first()
+            {
+                return Err(other_container(&intent, path.clone()));
             }
+            // The moved files went with their container. Those of the other mounts go back.
+            let is_replaced = |label: &String| replaced.iter().any(|(replaced, _)| replaced == label);
+            journal.mounts.retain(|mount| !is_replaced(&mount.label));
             // What cannot be planned again is rolled back all the same.
             if papers.decision()?.is_none()
                 && let Ok(proposal) = again(store, &intent, &journal)
@@ -312,6 +332,8 @@ pub fn abort(
                     work.abort(&jobs)?
                 }
             };
+            let replaced = replaced.into_iter();
+            left.extend(replaced.map(|(_, path)| other_container(&intent, path)));
             back.emergency = Some(journal.emergency);
         }
         None => left = forget(store, &papers)?,
@@ -320,7 +342,10 @@ pub fn abort(
         papers.close(acting.observer)?;
     }
     for error in left {
-        back.is_partial |= matches!(error, RestoreError::Gone { .. } | RestoreError::Away { .. });
+        back.is_partial |= matches!(
+            error,
+            RestoreError::Gone { .. } | RestoreError::Away { .. } | RestoreError::OtherContainer { .. }
+        );
         match error {
             RestoreError::Gone { path } => back.gone.push(path),
             other => back.left.push(other.to_string()),

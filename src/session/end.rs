@@ -4,7 +4,7 @@ use super::deferred_baseline::wait_for_baseline;
 use super::guard::overlap;
 use super::here::lacks_baseline;
 use super::import::INTERRUPTED;
-use super::liveness::state;
+use super::liveness::{may_have_launcher, state};
 use super::recovery::is_torn;
 use super::{Services, SessionError, State, watcher};
 use crate::capture::{CaptureError, Captured, Request, check_containers, check_mounted, take};
@@ -34,10 +34,10 @@ pub struct Closed {
 }
 
 /// Ends an instance: closing snapshot, and with its receipt that of the end. A closing snapshot that fails does not keep it from ending; one that is
-/// interrupted does. One end at a time works on an instance: another one waits, and finds it ended.
+/// interrupted does. One end at a time works on an instance: another one waits half a minute, and finds it ended.
 ///
 /// # Errors
-/// [`SessionError::AlreadyEnded`]; [`SessionError::Capture`]; [`SessionError::Store`].
+/// [`SessionError::AlreadyEnded`]; [`SessionError::BeingEnded`]; [`SessionError::Capture`]; [`SessionError::Store`].
 pub fn end(store: &Store, world: Services<'_>, request: EndRequest<'_>) -> Result<Closed, SessionError> {
     // Two closing snapshots would take what was edited between them for the session's work.
     let _lock = match request.lock {
@@ -112,11 +112,23 @@ pub fn end(store: &Store, world: Services<'_>, request: EndRequest<'_>) -> Resul
 
 /// Takes the lock of an instance to end it. A launcher holds it as long as it lives; that of another session is only held by another end, or
 /// while it begins.
-fn lock_to_end(store: &Store, row: &InstanceRow) -> Result<LockGuard, StoreError> {
-    match row.command {
-        Some(_) => store.lock_instance(&row.id),
-        None => store.wait_for_instance(&row.id),
-    }
+fn lock_to_end(store: &Store, row: &InstanceRow) -> Result<LockGuard, SessionError> {
+    let is_launched = may_have_launcher(row);
+    let locked = match is_launched {
+        true => store.lock_instance(&row.id),
+        false => store.wait_for_instance(&row.id),
+    };
+    let error = match locked {
+        Err(error @ StoreError::Locked { .. }) => error,
+        other => return Ok(other?),
+    };
+    // The other end records the end before it lets the lock go.
+    let fresh = store.catalog().instance(&row.id)?;
+    Err(match fresh.is_some_and(|fresh| fresh.ended_at.is_some()) {
+        true => SessionError::AlreadyEnded(row.id.clone()),
+        false if is_launched => error.into(),
+        false => SessionError::BeingEnded(row.id.clone()),
+    })
 }
 
 /// Checks that each mount is still on the baseline's file system. An unreadable baseline passes.

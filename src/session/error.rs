@@ -214,6 +214,9 @@ pub enum SessionError {
     /// The instance ended before.
     #[error("{0} has already ended")]
     AlreadyEnded(InstanceId),
+    /// Another command holds the instance to end it, and took longer than the wait.
+    #[error("another command is ending {0}")]
+    BeingEnded(InstanceId),
     /// The instance, or another one on the same paths, lives.
     #[error("{instance} is active")]
     Active {
@@ -275,9 +278,10 @@ impl Diagnostic for SessionError {
             Self::StepPruned { .. } | Self::Pruned { .. } | Self::Forgotten { .. } => {
                 ErrorKind::NothingToRestore
             }
-            Self::OnlyCheckpoints(_) | Self::DiscardsEdits(_) | Self::Active { other: false, .. } => {
-                ErrorKind::RefusedActive
-            }
+            Self::OnlyCheckpoints(_)
+            | Self::DiscardsEdits(_)
+            | Self::BeingEnded(_)
+            | Self::Active { other: false, .. } => ErrorKind::RefusedActive,
             Self::Container { .. } | Self::Active { other: true, .. } => ErrorKind::RefusedOverlap,
             Self::Inside(_) => ErrorKind::RefusedInside,
             Self::AlreadyEnded(_) => ErrorKind::Failed,
@@ -419,6 +423,7 @@ impl Diagnostic for SessionError {
                 Hint::text("`[recovery.agent] restore` sets what an agent may restore through mcp"),
             ],
             Self::AlreadyEnded(_) => Vec::new(),
+            Self::BeingEnded(_) => vec![Hint::text("run the command again when that one is done")],
             Self::NameTaken { .. } => {
                 vec![Hint::text(
                     "checkpoints are never overwritten; choose another name",
@@ -552,6 +557,7 @@ fn signs_of_life(reasons: &[&Reason]) -> Vec<String> {
     let shown = reasons.iter().take(SIGNS).map(|reason| match reason {
         Reason::Launcher(Some(process)) => format!("its launcher is running (process {})", process.pid),
         Reason::Launcher(None) => "its launcher is running".to_owned(),
+        Reason::OtherCommand => "another command begins or ends it".to_owned(),
         Reason::Process(member) => {
             format!(
                 "process {} ({}) is running",
@@ -594,6 +600,9 @@ fn active(instance: &InstanceId, reasons: &[Reason], other: bool) -> Vec<Hint> {
             .collect(),
     };
     let mut hints = vec![match pids.as_slice() {
+        [] if reasons.contains(&&Reason::OtherCommand) => {
+            Hint::text("nothing was changed; run the command again when that one is done")
+        }
         [] => Hint::text("nothing was changed; stop its processes first"),
         // A shell that waits for input does not mind being asked to end.
         pids => Hint::text(format!(

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::Services;
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use crate::model::{
-    ArchiveId, ArchiveRef, Coverage, Ending, InstanceId, Operation, SnapshotId, SnapshotRecord, Time,
+    ArchiveId, ArchiveRef, Coverage, Ending, InstanceId, Operation, Receipt, SnapshotId, SnapshotRecord, Time,
 };
 use crate::replica::{Chain, Index, Remote, ReplicaError, by_instance};
 use crate::store::archive::{Archive, ArchiveError};
@@ -113,10 +113,13 @@ pub fn adopt(
     let from = request.remote.store();
     let _alone = store.lock_incoming(from)?;
     let (lives, captures) = lives(request.chain);
+    // Before the first receipt of this import.
+    let is_own_copy = is_own_copy(store, request)?;
     let mut landing = Landing {
         store,
         world,
         request,
+        is_own_copy,
         captures,
         open: HashMap::new(),
         landed: 0,
@@ -146,6 +149,38 @@ pub fn adopt(
     Ok(landing.adopted)
 }
 
+/// Returns true if the replica is a copy of this store that it goes on from, or that goes on from it: they have the same name and key, and
+/// behind their common receipts this store has at most those of an earlier import of the same snapshots.
+fn is_own_copy(store: &Store, request: &AdoptRequest<'_>) -> Result<bool, AdoptError> {
+    let identity = store.replica_identity()?;
+    if !identity.is_some_and(|identity| request.remote.is_of(&identity)) {
+        return Ok(false);
+    }
+    let (here, there) = (store.receipts()?, &request.chain.receipts);
+    let pairs = here.iter().zip(there);
+    let common = pairs.take_while(|(here, there)| here == there).count();
+    if common == there.len() {
+        return Ok(true);
+    }
+    let told = request.chain.told();
+    let behind: Vec<&Receipt> = here.iter().skip(common).collect();
+    let adopted: HashSet<&InstanceId> = behind
+        .iter()
+        .filter(|receipt| matches!(receipt.act, Operation::Adopt { .. }))
+        .filter_map(|receipt| receipt.instance.as_ref())
+        .collect();
+    let is_imported = |receipt: &&Receipt| match &receipt.act {
+        Operation::Capture { snapshot, .. } => told.contains_key(snapshot),
+        Operation::Adopt { .. } => true,
+        Operation::Pin { .. } | Operation::End { .. } => {
+            let instance = receipt.instance.as_ref();
+            instance.is_some_and(|instance| adopted.contains(instance))
+        }
+        _ => false,
+    };
+    Ok(behind.iter().all(is_imported))
+}
+
 /// Counts how often each archive is still needed.
 fn uses(request: &AdoptRequest<'_>, records: &[SnapshotRecord]) -> HashMap<ArchiveId, u64> {
     let mut uses = HashMap::new();
@@ -173,6 +208,8 @@ struct Landing<'a> {
     store: &'a Store,
     world: Services<'a>,
     request: &'a AdoptRequest<'a>,
+    /// True if the replica is this store's own.
+    is_own_copy: bool,
     captures: Captures,
     /// Sessions of which the first step is done.
     open: HashMap<InstanceId, Open>,
@@ -218,11 +255,12 @@ impl Landing<'_> {
         Ok((!is_needless).then_some(new))
     }
 
-    /// Returns the reason why a session takes nothing from this replica: it began here, it came from another store, or it was imported
-    /// with trust and this import has none. A restore believes what a session's snapshots say, so that all of them must have one origin.
+    /// Returns the reason why a session takes nothing from this replica: it began here and the replica is another store's, it came from
+    /// another store, or it is trusted and this import is not. A restore believes what a session's snapshots say, so that all of them must
+    /// have one origin.
     fn refusal(&self, instance: &InstanceId) -> Result<Option<String>, AdoptError> {
         let from = self.request.remote.store();
-        let (mut has_begun, mut is_trusted) = (false, false);
+        let (mut was_adopted, mut is_trusted) = (false, false);
         for receipt in self.store.catalog().receipts_of(instance)? {
             match &receipt.act {
                 Operation::Adopt { store, place, .. } if store != from => {
@@ -231,21 +269,24 @@ impl Landing<'_> {
                     )));
                 }
                 Operation::Adopt { trusted, .. } => {
-                    has_begun = true;
+                    was_adopted = true;
                     is_trusted |= trusted;
                 }
                 _ => {}
             }
         }
-        let is_own = !has_begun && self.store.catalog().instance(instance)?.is_some();
-        Ok(match (is_own, is_trusted && !self.request.trusted) {
-            (true, _) => Some(format!(
-                "its session {instance} began in this store, and takes no snapshot of another one"
+        let is_own = !was_adopted && self.store.catalog().instance(instance)?.is_some();
+        Ok(match (is_own, self.request.trusted) {
+            (true, _) if !self.is_own_copy => Some(format!(
+                "its session {instance} began in this store, and the copy does not go on from this store's log"
             )),
-            (false, true) => Some(format!(
+            (true, false) => Some(format!(
+                "its session {instance} began in this store, and takes snapshots from its copy only with --trust"
+            )),
+            (false, false) if is_trusted => Some(format!(
                 "its session {instance} was imported with --trust, and takes no snapshot without it"
             )),
-            (false, false) => None,
+            _ => None,
         })
     }
 

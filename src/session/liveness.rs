@@ -12,6 +12,8 @@ use crate::store::{InstanceRow, Store, StoreError};
 pub enum Reason {
     /// Its launcher holds its lock.
     Launcher(Option<ProcessRef>),
+    /// Another command holds its lock: it begins or ends the session. No launcher does, for there is none, or it is dead.
+    OtherCommand,
     /// One of its processes lives.
     Process(Member),
     /// The session was begun without a process, in this boot, and `end` has not been called.
@@ -92,7 +94,8 @@ pub fn state_by(sight: &LivenessProbe, store: &Store, row: &InstanceRow) -> Stat
     let mut reasons = Vec::new();
     if row.ended_at.is_none() {
         match store.instance_locked(&row.id) {
-            Ok(true) => reasons.push(Reason::Launcher(row.keeper.clone())),
+            Ok(true) if may_have_launcher(row) => reasons.push(Reason::Launcher(row.keeper.clone())),
+            Ok(true) => reasons.push(Reason::OtherCommand),
             Ok(false) => {}
             Err(error) => reasons.push(Reason::Unknown(error.to_string())),
         }
@@ -112,6 +115,11 @@ pub fn state_by(sight: &LivenessProbe, store: &Store, row: &InstanceRow) -> Stat
         (Some(_), Some(Ending::Unseen)) | (None, _) => State::Lost,
         (Some(_), _) => State::Ended,
     }
+}
+
+/// Returns true if a launcher may hold the lock of a session: `launch` began the session, and its process is not certainly dead.
+pub(crate) fn may_have_launcher(row: &InstanceRow) -> bool {
+    row.command.is_some() && row.keeper.as_ref().is_none_or(process::is_alive)
 }
 
 /// Returns true if a session is active. Checks that read no process table come first.

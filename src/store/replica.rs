@@ -63,7 +63,8 @@ pub struct ReplicaOutcome {
     /// Error of the attempt; `None` after a success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Snapshots that are not whole in the copy, each with the reason. Only a look at all objects finds those that had been copied before.
+    /// Snapshots and other objects that are not whole in the copy, each with the reason. Only a look at all objects finds those that had been
+    /// copied before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub incomplete: Vec<String>,
 }
@@ -138,7 +139,8 @@ impl Store {
     }
 
     /// Makes the store use another name from now on, as if it had never been copied: for a store that is a copy of another one's
-    /// files. The notes on the copy under the old name are kept for [`Self::earlier_replicas`].
+    /// files. The notes on the copy under the old name are kept for [`Self::earlier_replicas`]. The caller must hold
+    /// [`Self::lock_replica`]: another process may be appending to the notes that move.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -180,7 +182,7 @@ impl Store {
             .collect())
     }
 
-    /// Records the address of a place before anything is copied to it, so that what lies there can still be named later.
+    /// Records the address of a place before the first snapshot is copied to it, so that what lies there can still be named later.
     ///
     /// # Errors
     /// [`StoreError::Io`].

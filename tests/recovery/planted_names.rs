@@ -67,6 +67,19 @@ fn a_planted_file_has_no_other_session_chosen() {
 }
 
 #[test]
+fn where_every_name_of_a_session_is_planted_another_way_is_named() {
+    let (sandbox, project, first) = planted();
+    let short = &first[..11];
+    fs::write(project.join(short), "x\n").unwrap();
+    for word in ["@2", short, &first] {
+        run(&sandbox, &project, &["diff", word])
+            .code(2)
+            .has("both a session and a path")
+            .has("for the session, run the command in another directory");
+    }
+}
+
+#[test]
 fn words_behind_two_dashes_are_paths() {
     let (sandbox, project, first) = planted();
     for name in ["@2", &first] {

@@ -296,4 +296,26 @@ fn an_interrupted_restore_is_seen_by_another_container_with_the_volume_and_not_g
     sandbox
         .jackin(["abort", &id, "--yes", "--as-is"])
         .code_in(&[0, 6]);
+
+    // Of two directories, the one on the volume is still there: it is rolled back.
+    within(&one, "echo one >/own/f; echo one >/data/f");
+    let mount = |at: &str| format!("[[mounts]]\nsrc = \"docker://{one}{at}\"\ndst = \"{at}\"\n");
+    let mounts = format!(
+        "{}{}\n[recovery]\nsnapshot = \"project\"\n",
+        mount("/own"),
+        mount("/data")
+    );
+    sandbox.configure("workspaces/both.toml", &mounts);
+    let begun = sandbox.jackin(["begin", "both"]).ok();
+    let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+    within(&one, "echo a >/own/f; echo a >/data/f");
+    sandbox.jackin(["end", &id]).ok();
+    killed(&id);
+    docker(&["rm", "-f", &one]);
+    containers.start("one", &host);
+    within(&one, "mkdir /own; echo mine >/own/f");
+    sandbox.jackin(["resume", &id, "--yes"]).code(8);
+    let rolled = sandbox.jackin(["abort", &id, "--yes"]).code(6);
+    rolled.shows("another container").shows("/own");
+    assert_eq!(within(&one, "cat /own/f /data/f"), "mine\na\n");
 }

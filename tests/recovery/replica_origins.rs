@@ -1,6 +1,7 @@
 //! Stores of several origins: an import adds nothing to sessions of another one, `forget` reaches earlier copies, and cut objects are
 //! noticed.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -149,23 +150,27 @@ fn forget_names_each_earlier_copy_and_deletes_there_too() {
             .shows("are deleted in s3://bucket/machines/one/st-");
         assert_eq!(there(), there_before);
         // An address that is not known keeps its copy, and that is no success.
-        let addresses: Vec<(PathBuf, Vec<u8>)> = fs::read_dir(sandbox.store().join("replica"))
+        let addresses: Vec<PathBuf> = fs::read_dir(sandbox.store().join("replica"))
             .unwrap()
             .map(|entry| entry.unwrap().path().join("address"))
-            .filter_map(|path| Some((path.clone(), fs::read(path).ok()?)))
+            .filter(|path| path.exists())
             .collect();
         assert!(!addresses.is_empty());
         if is_moved {
-            for (path, _) in &addresses {
+            for path in &addresses {
                 fs::remove_file(path).unwrap();
             }
             signed(&sandbox, &bucket, &["forget", "--replica", "--yes"])
                 .code(6)
-                .shows("still has it");
+                .shows("still has it")
+                .shows("set `replicate` to that address and run `replicate`");
             assert_eq!(there(), there_before);
-            for (path, bytes) in &addresses {
-                fs::write(path, bytes).unwrap();
-            }
+            // That works.
+            let config = sandbox.home().join(".config/jackin/config.toml");
+            let text = fs::read_to_string(&config).unwrap();
+            fs::write(&config, text.replace("machines/two", "machines/one")).unwrap();
+            signed(&sandbox, &bucket, &["replicate"]).ok();
+            fs::write(&config, text).unwrap();
         }
         signed(&sandbox, &bucket, &["forget", "--replica", "--yes"])
             .ok()
@@ -178,11 +183,72 @@ fn forget_names_each_earlier_copy_and_deletes_there_too() {
 
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn forget_deletes_nothing_in_a_copy_that_another_machine_goes_on_with() {
+    let Some(bucket) = Bucket::start() else { return };
+    let (first, project) = leaked(&bucket);
+    let own = stores(&bucket);
+    let clone = copied("");
+    copy_tree(&first.store(), &clone.store());
+    session(&first, &bucket, "more");
+    signed(&first, &bucket, &["replicate"]).ok();
+    signed(&clone, &bucket, &["replicate", "--new-store"]).ok();
+    let objects = || {
+        let is_own = |object: &PathBuf| {
+            object
+                .components()
+                .any(|part| part.as_os_str() == own[0].as_str())
+        };
+        bucket
+            .objects()
+            .into_iter()
+            .filter(is_own)
+            .collect::<BTreeSet<_>>()
+    };
+    let before = objects();
+    let path = project.join(".env");
+    let words = ["forget", "--path", path.to_str().unwrap(), "--replica", "--yes"];
+    signed(&clone, &bucket, &words)
+        .code(6)
+        .shows("another machine uses that copy");
+    assert_eq!(objects(), before);
+}
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn a_store_from_a_backup_gets_the_rest_of_its_sessions_from_its_own_copy() {
+    let Some(bucket) = Bucket::start() else { return };
+    let here = copied("");
+    let project = here.project("web");
+    fs::write(project.join("f"), "before\n").unwrap();
+    let begun = signed(&here, &bucket, &["begin", project.to_str().unwrap()]).ok();
+    let id = String::from_utf8(begun.stdout).unwrap().trim().to_owned();
+    signed(&here, &bucket, &["replicate"]).ok();
+    let own = stores(&bucket);
+    let backup = here.scratch("backup");
+    copy_tree(&here.store(), &backup);
+    fs::write(project.join("f"), "agent\n").unwrap();
+    signed(&here, &bucket, &["end", &id]).ok();
+    signed(&here, &bucket, &["replicate"]).ok();
+    let all = snapshots(&here, &id);
+    fs::rename(here.store(), here.scratch("lost")).unwrap();
+    copy_tree(&backup, &here.store());
+    let before = snapshots(&here, &id);
+    assert!(before < all);
+    imported(&here, &bucket, &own[0], &[])
+        .code(6)
+        .shows("only with --trust");
+    assert_eq!(snapshots(&here, &id), before);
+    imported(&here, &bucket, &own[0], &["--trust"]).ok();
+    assert_eq!(snapshots(&here, &id), all);
+}
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn an_object_that_was_cut_is_noticed_by_its_size() {
     let Some(bucket) = Bucket::start() else { return };
     let (sandbox, _) = leaked(&bucket);
     let doctor = || bucket.signed(sandbox.command(["doctor"])).run();
-    for kind in ["archives", "snapshots"] {
+    for kind in ["archives", "snapshots", "receipts", "keys"] {
         let is_it = |object: &PathBuf| object.components().any(|part| part.as_os_str() == kind);
         let object = bucket.objects().into_iter().find(is_it).unwrap();
         for left in [0, 100] {

@@ -543,3 +543,24 @@ fn a_directory_in_which_something_comes_back_inexactly_is_changed_now() {
     let ahead = changed.duration_since(std::time::SystemTime::now());
     assert!(ahead.is_err(), "{ahead:?}");
 }
+
+/// The operator's next command copies what root stored.
+#[test]
+fn root_names_no_copy_that_it_does_not_make() {
+    let Some(sandbox) = operators("the copy of the store") else {
+        return;
+    };
+    let key = "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p";
+    sandbox.configure(
+        "config.toml",
+        &format!(
+            "[recovery]\nsnapshot = \"project\"\nstate.recipients = [\"{key}\"]\nstore.replicate = \"s3://bucket/prefix\"\n"
+        ),
+    );
+    let project = sandbox.project("copied");
+    Build::at(&project).file("a", "before\n");
+    sandbox.give(&project);
+    let words = ["explain", project.to_str().unwrap()];
+    sandbox.jackin(words).ok().shows("Copied to");
+    sudo(&sandbox, words).ok().hides("Copied to");
+}

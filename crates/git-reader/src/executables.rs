@@ -125,9 +125,11 @@ fn linked_settings(repository: &Repository, found: &mut Items) {
         let path = below(&dir, "config.worktree");
         let size = size(repository.files, &path).ok().flatten();
         let Some(rest) = left.checked_sub(size.unwrap_or_default()) else {
-            let what =
-                format!("it has more than {MOST_LINKED} bytes with those before, and the rest is not read");
-            repository.doubts.add(GitError::damaged(&path, what));
+            repository.doubts.add(format!(
+                "the config.worktree files of all work trees together are too large to be listed: {} and those behind \
+                it are not read",
+                shown(path.as_bytes())
+            ));
             return;
         };
         left = rest;

@@ -1,6 +1,6 @@
 //! Repositories: their directories, and the check that their format is known.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::os::unix::ffi::OsStrExt as _;
 
 use super::config::{Config, IncludedConfig};
@@ -35,6 +35,8 @@ pub struct Repository<'a> {
     pub(super) doubts: Doubts,
     pub(super) packed: OnceCell<PackedList>,
     pub(super) stores: OnceCell<Vec<Store>>,
+    /// Part of the effort of the tree that objects took for this repository.
+    pub(super) own_effort: Cell<u64>,
 }
 
 impl<'a> Repository<'a> {
@@ -80,6 +82,7 @@ impl<'a> Repository<'a> {
             doubts,
             packed: OnceCell::new(),
             stores: OnceCell::new(),
+            own_effort: Cell::default(),
         };
         repository.find_common();
         (repository.config, repository.included) = repository.read_config();

@@ -31,6 +31,8 @@ const MOST_PACKS: usize = 4096;
 const MOST_LOOSE: usize = 500;
 /// Maximum effort for all objects of a tree. Packs of a few kilobytes can hold any number of objects that take a gigabyte each.
 pub(super) const MOST_EFFORT: u64 = 16 << 30;
+/// Effort that each repository may take even if others have used up that of the tree, so that these cannot prevent that it is read.
+pub(super) const OWN_EFFORT: u64 = 256 << 20;
 /// Effort of searching one pack, or of looking for one file, in bytes read.
 const LOOKUP: u64 = 512;
 /// Name of the empty tree, which git knows without storing it.
@@ -153,24 +155,29 @@ impl Repository<'_> {
         Ok(missing)
     }
 
-    /// Returns true if the objects of the tree took so much work that no more of them are read.
+    /// Returns true if the objects of the tree, and among them those of this repository, took so much work that no more of them are read here.
     #[must_use]
     pub fn is_exhausted(&self) -> bool {
-        self.files.effort().get() > MOST_EFFORT
+        self.files.effort().get() > MOST_EFFORT && self.own_effort.get() > OWN_EFFORT
     }
 
-    /// Adds to the effort of the tree.
+    /// Adds to the effort of the tree and of the repository.
     ///
     /// # Errors
     /// [`GitError::TooMuchWork`] if it was too much before; that is a doubt as well, since callers skip what they cannot read.
     fn take_effort(&self, bytes: u64) -> Result<(), GitError> {
-        let effort = self.files.effort();
         if self.is_exhausted() {
             self.doubts.add(GitError::TooMuchWork);
             return Err(GitError::TooMuchWork);
         }
-        effort.set(effort.get().saturating_add(bytes));
+        self.add_effort(bytes);
         Ok(())
+    }
+
+    fn add_effort(&self, bytes: u64) {
+        for effort in [self.files.effort(), &self.own_effort] {
+            effort.set(effort.get().saturating_add(bytes));
+        }
     }
 
     fn in_pack(&self, pack: &Pack, oid: &Oid, most: u64) -> Result<Option<Object>, GitError> {
@@ -178,9 +185,9 @@ impl Repository<'_> {
         let Some(at) = pack.find(self.files, oid)? else {
             return Ok(None);
         };
-        let mut effort = self.files.effort().get();
+        let mut effort = 0;
         let object = pack.object(self.files, at, most, &mut effort);
-        self.files.effort().set(effort);
+        self.add_effort(effort);
         object.map(Some)
     }
 

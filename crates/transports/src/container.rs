@@ -69,8 +69,7 @@ fn backings(id: &str, mounts: &[(&str, &str)]) -> Vec<Backing> {
     std::iter::once(own).chain(mounts.iter().map(volume)).collect()
 }
 
-/// Finds the location of what docker shows of its host: two containers with one volume or one bound directory show the same files. If
-/// docker's socket is here, so are they, and a local path shows them, too.
+/// Finds the location of what docker shows of its host: two containers with one volume or one bound directory show the same files.
 fn storages<'m>(
     docker: &Path,
     path: &OsStr,
@@ -90,15 +89,25 @@ fn storages<'m>(
     let host = host.trim();
     let storage = |(at, source): (&str, &str)| Storage {
         at: PathBuf::from(at),
-        place: match host.starts_with("unix://") {
-            // Docker keeps a link in the path as it was given.
-            true => std::fs::canonicalize(source).unwrap_or_else(|_| PathBuf::from(source)),
-            false => Path::new("docker")
-                .join(host.replace('/', ":"))
-                .join(source.trim_start_matches('/')),
-        },
+        place: location(host, source),
     };
     mounts.map(storage).collect()
+}
+
+/// Returns the location of a path of the machine on which docker runs.
+///
+/// It is a path of this machine only if docker's socket is here and the path exists here. The socket may be forwarded from another machine,
+/// and Docker Desktop runs docker in a virtual one.
+fn location(host: &str, source: &str) -> PathBuf {
+    // Docker keeps a link in the path as it was given.
+    let here = host
+        .starts_with("unix://")
+        .then(|| std::fs::canonicalize(source).ok());
+    here.flatten().unwrap_or_else(|| {
+        Path::new("docker")
+            .join(host.replace('/', ":"))
+            .join(source.trim_start_matches('/'))
+    })
 }
 
 /// Into a container by its name or id.
@@ -179,4 +188,26 @@ pub(crate) fn volume(settings: &Settings<'_>, docker: &Path, path: &OsStr, name:
         helper: served_by(image.clone()),
         ..Reach::of(helper(["-v", &format!("{name}:{VOLUME_PLACE}")], &image))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::location;
+
+    #[test]
+    fn a_path_is_local_only_if_the_socket_and_the_path_are_here() {
+        let here = tempfile::tempdir().unwrap();
+        let path = here.path().canonicalize().unwrap();
+        let source = path.to_str().unwrap();
+        assert_eq!(location("unix:///var/run/docker.sock", source), path);
+        let elsewhere = location("unix:///var/run/docker.sock", "/absent/of/a/desktop");
+        assert_eq!(
+            elsewhere,
+            PathBuf::from("docker/unix::::var:run:docker.sock/absent/of/a/desktop")
+        );
+        let far = location("tcp://machine:2375", source);
+        assert_eq!(far, PathBuf::from(format!("docker/tcp:::machine:2375{source}")));
+    }
 }

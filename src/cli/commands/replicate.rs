@@ -82,8 +82,10 @@ impl Command for ReplicateArgs {
             }
             return Ok(ExitCode::Done.into());
         };
-        if args.new_store {
-            store.forget_replica_identity()?;
+        if args.new_store && !engine.rename_replica(&store)? {
+            let what = format!("another process is copying to {place}, so the store keeps its id");
+            let error = CliError::new(ErrorKind::RefusedActive, what);
+            return Err(error.hint("repeat the command when it is done"));
         }
         if args.dry_run {
             let left = engine.waiting_for_replica(&store, &replication)?;
@@ -110,7 +112,8 @@ impl Command for ReplicateArgs {
             let is_retried = error.may_pass();
             return Err(CliError::from(error).hint(still_waits(left, is_retried)));
         }
-        let outcome = match (done.copied.damaged.is_empty(), done.is_busy) {
+        let is_whole = done.copied.damaged.is_empty() && done.copied.cut.is_empty();
+        let outcome = match (is_whole, done.is_busy) {
             (_, true) => ReplicateOutcome::Busy,
             (false, _) => ReplicateOutcome::Partial,
             (true, _) if done.copied == Copied::default() => ReplicateOutcome::Nothing,

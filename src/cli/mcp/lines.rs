@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use rmcp::transport::async_rw::DEFAULT_MAX_LINE_LENGTH;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, duplex};
 
@@ -36,10 +37,12 @@ pub(super) fn input() -> DuplexStream {
     from
 }
 
-/// Id of a request, whatever else is wrong with it. What is skipped may be nested deeply, and hold numbers of any size.
+/// Id of a message, whatever else is wrong with it. What is skipped may be nested deeply, and hold numbers of any size.
 #[derive(Deserialize)]
 struct Identified {
     id: Option<Value>,
+    /// A request has one. A response has the id of a request of the server, which must not be answered.
+    method: Option<IgnoredAny>,
 }
 
 /// Returns a line that the server answers if it answers any.
@@ -53,7 +56,7 @@ fn answerable(line: &[u8]) -> Vec<u8> {
     }
     let id = serde_json::from_slice(&line)
         .ok()
-        .and_then(|found: Identified| found.id);
+        .and_then(|found: Identified| found.method.and(found.id));
     match id.filter(|id| id.is_number() || id.is_string()) {
         Some(id) => format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": UNREADABLE})).into_bytes(),
         None => NO_REQUEST.to_vec(),
@@ -117,7 +120,15 @@ mod tests {
             assert_eq!(told["id"].to_string(), id);
             assert_eq!(told["method"], UNREADABLE);
         }
-        for line in ["hello\n", "{\"id\":1,\n", "{\"id\":[1],\"a\":1e999}\n", &deep] {
+        for line in [
+            "hello\n",
+            "{\"id\":1,\n",
+            "{\"id\":[1],\"method\":\"m\",\"a\":1e999}\n",
+            // An answer of the client is no request.
+            "{\"id\":1,\"result\":1e999}\n",
+            "{\"id\":1,\"error\":{\"code\":1e999}}\n",
+            &deep,
+        ] {
             assert_eq!(answerable(line.as_bytes()), NO_REQUEST, "{line}");
         }
         assert_eq!(

@@ -126,7 +126,10 @@ fn lists_append_from_the_lowest_layer_up() {
 
 #[test]
 fn an_exclude_is_recorded_as_git_reads_it() {
-    let home = Home::new().workspace("w", &format!("{MOUNT}[recovery]\nexclude = [\"a\\t\", \"b\\r\"]\n"));
+    let home = Home::new().workspace(
+        "w",
+        &format!("{MOUNT}[recovery]\nexclude = [\"a\\t\", \"b\\r\"]\n"),
+    );
     let flags = Flags {
         exclude: vec!["c\t".into()],
         ..Flags::default()

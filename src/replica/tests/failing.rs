@@ -120,6 +120,8 @@ fn two_machines_with_one_store_are_told() {
     other.add(3);
     bench.push(&bucket).0.unwrap();
     let before = bucket.all();
+    let address = other.store.layout().replica_address(&place());
+    std::fs::remove_file(&address).unwrap();
     let error = other.push(&bucket).0.unwrap_err();
     let ReplicaError::Foreign { store, name, .. } = &error else {
         panic!("{error}");
@@ -128,12 +130,41 @@ fn two_machines_with_one_store_are_told() {
     assert!(name.starts_with("receipts/"), "{name}");
     // Nothing that was there is another one now, and nothing came.
     assert_eq!(bucket.all(), before);
+    assert!(!address.exists());
     // With a name of its own it goes.
     other.store.forget_replica_identity().unwrap();
     other.push(&bucket).0.unwrap();
     assert_ne!(other.identity(), bench.identity());
     is_whole(&other, &bucket);
     assert_eq!(stores(&bucket).unwrap().len(), 2);
+    // What the copy forgets stays in the object store of the first, which goes on with it.
+    let first = bench.identity().id;
+    let stop: Stop = std::sync::Arc::new(|| false);
+    let forgotten = |bench: &Bench| {
+        let copies = bench.store.earlier_replicas(None).unwrap();
+        let copy = copies.into_iter().find(|copy| copy.store == first).unwrap();
+        let names = forgotten_in(&bench.store, &copy).unwrap();
+        (copy, names)
+    };
+    other.prune(1);
+    let (copy, names) = forgotten(&other);
+    // The record and three parts.
+    assert_eq!(names.len(), 4);
+    let before = bucket.all();
+    let refused = remove_earlier(&other.store, &bucket, &copy, names, &stop).unwrap_err();
+    assert!(matches!(refused, ReplicaError::Foreign { .. }), "{refused}");
+    assert_eq!(bucket.all(), before);
+    // The first itself may delete there, also under another name.
+    bench.store.forget_replica_identity().unwrap();
+    bench.prune(1);
+    let (copy, names) = forgotten(&bench);
+    let removed = remove_earlier(&bench.store, &bucket, &copy, names, &stop);
+    assert_eq!(removed.unwrap(), 4);
+    // Then nothing is left there for the copy to delete.
+    let (copy, names) = forgotten(&other);
+    let removed = remove_earlier(&other.store, &bucket, &copy, names, &stop);
+    assert_eq!(removed.unwrap(), 0);
+    assert!(forgotten(&other).1.is_empty());
 }
 
 #[test]

@@ -65,6 +65,7 @@ fn put(place: &Place, path: &str) {
 fn committed() -> super::Wrecked {
     wrecked(
         &[
+            (".git/FETCH_HEAD", "old"),
             (".git/HEAD", "ref: refs/heads/main"),
             (".git/config", ""),
             (".git/index", "old"),
@@ -133,6 +134,24 @@ fn a_ref_that_git_writes_while_objects_are_deleted_stops_the_restore() {
     );
 }
 
+/// The time of their directory does not show it.
+#[test]
+fn a_file_that_git_writes_in_place_stops_the_restore_too() {
+    for point in POINTS {
+        let wrecked = committed();
+        let proposal = wrecked.propose();
+        let named = wrecked.place.at(".git/FETCH_HEAD");
+        let meddler = at(Moment::Reached(point), || fs::write(&named, "meanwhile").unwrap());
+        let error = wrecked.execute_by(&proposal, &meddler).unwrap_err();
+        assert!(
+            matches!(&error, RestoreError::Drift { path } if *path == named),
+            "{point}: {error}"
+        );
+        drop(meddler);
+        assert!(wrecked.place.at(".git/objects/22/new").exists(), "{point}");
+    }
+}
+
 #[test]
 fn what_names_no_object_does_not_stop_a_restore() {
     for point in POINTS {
@@ -140,6 +159,7 @@ fn what_names_no_object_does_not_stop_a_restore() {
             ".git/COMMIT_EDITMSG",
             ".git/objects/44/new",
             ".git/logs/HEAD",
+            ".git/logs/refs/heads/main",
             "file",
         ] {
             let wrecked = committed();

@@ -9,7 +9,7 @@ use crate::observer::Silent;
 use crate::session::{
     CheckpointRequest, EndRequest, SessionError, State, checkpoint, close_orphaned_sessions, end, state,
 };
-use crate::store::Store;
+use crate::store::{InstanceRow, Store, StoreError};
 
 #[test]
 fn a_seen_end_has_one_closing_and_cannot_come_twice() {
@@ -39,6 +39,33 @@ fn a_seen_end_has_one_closing_and_cannot_come_twice() {
         acts(&place, &begun.instance),
         ["begin", "baseline", "closing", "end"]
     );
+}
+
+/// It waits in vain, for the one that ended the session keeps the lock.
+#[test]
+fn an_end_that_gets_no_lock_reads_the_session_again() {
+    let place = Place::with(&[("f", "f")]);
+    let begun = begun(&place, request(vec![place.coverage()])).unwrap();
+    // A launcher's lock is waited for only for a moment.
+    let open = InstanceRow {
+        command: Some(("agent".to_owned(), 2)),
+        keeper: None,
+        ..row(&place, &begun.instance)
+    };
+    let ends = |lock| EndRequest {
+        row: &open,
+        ending: Ending::Ended,
+        survivors: Vec::new(),
+        lock,
+    };
+    let early = end(&place.store, world(&place, &Silent), ends(None));
+    assert!(matches!(
+        early,
+        Err(SessionError::Store(StoreError::Locked { .. }))
+    ));
+    end(&place.store, world(&place, &Silent), ends(Some(&begun.lock))).unwrap();
+    let late = end(&place.store, world(&place, &Silent), ends(None));
+    assert!(matches!(late, Err(SessionError::AlreadyEnded(id)) if id == begun.instance));
 }
 
 #[test]

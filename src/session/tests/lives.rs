@@ -3,7 +3,7 @@
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use super::{dead, record};
+use super::record;
 use crate::capture::tests::Place;
 use crate::model::Ending;
 use crate::process::{self, INSTANCE_VARIABLE, Why};
@@ -139,7 +139,16 @@ fn a_held_lock_is_life_until_it_is_let_go() {
     let lock = place.store.lock_instance(&row.id).unwrap();
     assert_eq!(
         state(&place.store, &row),
-        State::Active(vec![Reason::Launcher(Some(dead()))])
+        State::Active(vec![Reason::OtherCommand]),
+        "its launcher is dead"
+    );
+    let unknown = InstanceRow {
+        keeper: None,
+        ..row.clone()
+    };
+    assert_eq!(
+        state(&place.store, &unknown),
+        State::Active(vec![Reason::Launcher(None)])
     );
     // A launcher that has written the end down only tidies up.
     assert_eq!(
