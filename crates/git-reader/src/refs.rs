@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use super::error::shown;
 use super::reading::{SMALL, Stream, below, below_foreign, look, size, whole};
-use super::repository::{Repository, line};
+use super::repository::{PackedList, Repository, line};
 use super::walk::MOST_VISITED;
 use super::{Found, GitError, Oid, Refs};
 use handle_fs::RelPath;
@@ -24,13 +24,6 @@ const DEEPEST: usize = 5;
 const MOST_PACKED: u64 = 128 << 20;
 /// Maximum bytes of a name, which is a path.
 const LONGEST_NAME: usize = 4096;
-
-/// The list of packed refs.
-pub(super) struct PackedList {
-    refs: Refs,
-    /// Reason why a part of the list is not among the refs, if one is not.
-    unread: Option<String>,
-}
 
 enum Value {
     Oid(Oid),

@@ -7,8 +7,7 @@ use super::config::{Config, IncludedConfig};
 use super::error::{Doubts, shown};
 use super::object_directory::Store;
 use super::reading::{SMALL, below, look, whole};
-use super::refs::PackedList;
-use super::{Files, Found, GitError};
+use super::{Files, Found, GitError, Refs};
 use handle_fs::{Name, RelPath};
 
 /// Relation of a work tree to its git directory.
@@ -20,6 +19,13 @@ pub enum GitDir {
     Elsewhere(Vec<u8>),
     /// The directory is a repository itself, without a work tree.
     Bare,
+}
+
+/// The list of packed refs.
+pub(super) struct PackedList {
+    pub(super) refs: Refs,
+    /// Reason why a part of the list is not among the refs, if one is not.
+    pub(super) unread: Option<String>,
 }
 
 /// Repository that is read file by file; git is never started. Unreadable parts are errors, or appear in [`Self::doubts`].
