@@ -31,6 +31,8 @@ pub struct ScannedTree {
     pub manifest: Option<Manifest>,
     /// Excluded paths, sorted.
     pub skipped: Vec<Skipped>,
+    /// True if the mount lies on an overlay.
+    pub layered: bool,
 }
 
 /// Looks at the live tree as a capture would, storing nothing.
@@ -44,6 +46,7 @@ pub fn look(request: &LiveScan<'_>, observer: &dyn Observer) -> Result<ScannedTr
             return Ok(ScannedTree {
                 manifest: None,
                 skipped: Vec::new(),
+                layered: false,
             });
         }
         Err(error) => return Err(error.into()),
@@ -52,7 +55,8 @@ pub fn look(request: &LiveScan<'_>, observer: &dyn Observer) -> Result<ScannedTr
     let reference = request
         .reference
         .map(|earlier| Reference { earlier, known: None }.on(&root));
-    let trust_stat = !request.check_content && root.file_system().is_ok_and(|fs| fs.trusted_ctime);
+    let facts = root.file_system().ok();
+    let trust_stat = !request.check_content && facts.is_some_and(|fs| fs.trusted_ctime);
     let walk = Walk {
         root: &root,
         matcher: &matcher,
@@ -82,6 +86,7 @@ pub fn look(request: &LiveScan<'_>, observer: &dyn Observer) -> Result<ScannedTr
         Ok(ScannedTree {
             manifest: Some(read.manifest),
             skipped,
+            layered: facts.is_some_and(|fs| fs.layered),
         })
     });
     observer.end();

@@ -30,7 +30,7 @@ struct Item<'p> {
     directory: Option<ChangeKind>,
 }
 
-/// What an item is in its plan.
+/// Part of its plan that an item is.
 enum Subject<'p> {
     /// An excluded directory that goes aside or comes back.
     Aside(&'p AsideStep),

@@ -55,9 +55,9 @@ pub struct Contract {
     pub command: Sourced<CommandDetail>,
     /// Extent to which hooks record prompts to an agent, and its commands.
     pub prompts: Sourced<Prompts>,
-    /// What an agent may restore on its own, without a question.
+    /// Restores that an agent may make on its own, without a question.
     pub agent_restore: Sourced<AgentRestore>,
-    /// What happens to an agent's tool call if its checkpoint fails.
+    /// Treatment of an agent's tool call if its checkpoint fails.
     pub agent_on_failure: Sourced<OnFailure>,
     /// Copy of the store in an object store; none if the store is not copied, or nothing is written.
     pub replica: Option<ReplicaTerms>,
@@ -68,7 +68,7 @@ pub struct Contract {
 pub struct ReplicaTerms {
     /// Bucket and prefix, as an address.
     pub place: String,
-    /// Where the copy is configured.
+    /// Source of the setting of the copy.
     pub source: ValueSource,
     /// Public keys that everything in the copy is encrypted to.
     pub recipients: Vec<Sourced<String>>,

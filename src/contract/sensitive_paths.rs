@@ -2,7 +2,7 @@
 //! known by its plain path and by the path its links lead to, whether it exists or not.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +23,9 @@ const MAX_INSIDE: usize = 1000;
 /// Limit of entries in and below one secret directory that are examined for links.
 const MAX_LINKED: usize = 5000;
 
+/// Rights of the group and of all others.
+const OTHERS: u32 = 0o077;
+
 /// Sensitive places of the host, with all links followed.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
@@ -30,7 +33,7 @@ pub(super) struct Places {
     configuration: Option<PathBuf>,
     store: Option<PathBuf>,
     secrets: Vec<PathBuf>,
-    /// Files and directories elsewhere that a secret directory links to, as dotfile tools arrange it.
+    /// Files elsewhere that a secret directory links to, as dotfile tools arrange it.
     linked: Vec<PathBuf>,
     credentials: Vec<PathBuf>,
     /// Directory of jackin's containers.
@@ -348,31 +351,37 @@ fn relative(rest: &Path) -> Option<RelPath> {
         .filter(|path| !path.is_root())
 }
 
-/// Adds what links in a secret place lead to, at any depth: files, and directories that do not hold the home. What such a directory links to
-/// is added as well.
+/// Adds the files that links in a secret place lead to, at any depth. A directory that a link leads to may be a project: of that, the files
+/// that only their owner may read, unless it holds the home.
 fn links_in(place: &Path, home: &Path, linked: &mut Vec<PathBuf>) {
-    let mut waiting = VecDeque::from([place.to_path_buf()]);
+    let mut waiting = VecDeque::from([(place.to_path_buf(), false)]);
+    let mut seen = HashSet::new();
     let mut left = MAX_LINKED;
-    while let Some(directory) = waiting.pop_front() {
+    while let Some((directory, is_elsewhere)) = waiting.pop_front() {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             let Some(fewer) = left.checked_sub(1) else { return };
             left = fewer;
             let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_dir() {
-                waiting.push_back(entry.path());
-            } else if kind.is_symlink() {
-                let target = settle(&entry.path());
-                let found = fs::metadata(&target);
-                let is_directory =
-                    found.as_ref().is_ok_and(fs::Metadata::is_dir) && !home.starts_with(&target);
-                let is_kept = is_directory || found.is_ok_and(|found| found.is_file());
-                if !is_kept || target.starts_with(place) || linked.contains(&target) {
-                    continue;
+            let is_link = kind.is_symlink();
+            if !is_link && !is_elsewhere && !kind.is_dir() {
+                continue;
+            }
+            let target = if is_link {
+                settle(&entry.path())
+            } else {
+                entry.path()
+            };
+            let Ok(found) = fs::metadata(&target) else {
+                continue;
+            };
+            let is_elsewhere = is_elsewhere || is_link;
+            if found.is_dir() {
+                let is_known = is_link && (home.starts_with(&target) || target.starts_with(place));
+                if !is_known && seen.insert(target.clone()) {
+                    waiting.push_back((target, is_elsewhere));
                 }
-                if is_directory {
-                    waiting.push_back(target.clone());
-                }
-                linked.push(target);
+            } else if found.is_file() && (is_link || is_elsewhere && found.mode() & OTHERS == 0) {
+                push(linked, target);
             }
         }
     }

@@ -84,6 +84,7 @@ pub(super) fn stored(
     Ok(ScannedTree {
         manifest,
         skipped: Vec::new(),
+        layered: false,
     })
 }
 

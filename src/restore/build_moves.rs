@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
+use std::io;
 
 use super::hard_links::{NameCounts, groups};
 use super::plan::{Action, Step};
@@ -329,6 +330,19 @@ impl Links<'_> {
     }
 }
 
+/// Returns true if a file takes no further name: it has as many as it may have, the user may not name it, or it is gone or elsewhere.
+fn takes_no_name(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::TooManyLinks
+            | io::ErrorKind::PermissionDenied
+            | io::ErrorKind::NotFound
+            | io::ErrorKind::CrossesDevices
+            | io::ErrorKind::Unsupported
+            | io::ErrorKind::InvalidInput
+    )
+}
+
 /// Links `name` in `dir` to the first of the live files that allows it.
 fn link_to_one(
     root: &Root,
@@ -343,8 +357,16 @@ fn link_to_one(
             source,
         })?;
         // Nothing was checked by handle yet: the live file is looked at again when it is compared in the end.
-        if handle_fs::hard_link(&from, member.as_os_str(), dir, name).is_ok() {
-            return Ok(true);
+        match handle_fs::hard_link(&from, member.as_os_str(), dir, name) {
+            Ok(()) => return Ok(true),
+            // Another machine's shell does not say why.
+            Err(error) if root.is_far() || takes_no_name(&error) => {}
+            Err(source) => {
+                return Err(RestoreError::Build {
+                    path: path.clone(),
+                    source,
+                });
+            }
         }
     }
     Ok(false)

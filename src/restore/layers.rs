@@ -38,13 +38,11 @@ pub(super) fn part(mount: &ProposedMount) -> Parted {
         is_moved && there.is_some_and(|entry| !entry.is_dir() && entry.nlink > 1)
     };
     let mut paths = mount.plan.steps.iter().filter(moved).peekable();
-    if paths.peek().is_none() {
+    if !mount.now.layered || paths.peek().is_none() {
         return Parted::default();
     }
     let root = Root::open(&mount.transports, &mount.request.coverage.root.to_path());
-    let Some(root) = root.ok().filter(Root::is_layered) else {
-        return Parted::default();
-    };
+    let Ok(root) = root else { return Parted::default() };
     let paths = paths.map(|step| &step.change.path);
     Parted(paths.filter(|path| copy(&root, path)).cloned().collect())
 }

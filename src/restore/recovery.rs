@@ -455,6 +455,7 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
             now: ScannedTree {
                 manifest: now,
                 skipped: Vec::new(),
+                layered: false,
             },
             plan,
             location: Location::Beside(root),

@@ -189,7 +189,7 @@ fn what_git_would_run_stands_first() {
     assert!(!readme.contains("git:"), "{readme}");
 }
 
-/// What git would find there is in no snapshot.
+/// No snapshot has the files that git would find there.
 #[test]
 fn links_and_other_directories_in_which_git_looks_stand_first() {
     for (script, wanted) in [

@@ -222,7 +222,9 @@ fn what_links_in_secret_places_lead_to_stays_out() {
         .file("nest", "MARK3")
         .file("far/id", "MARK4")
         .file("keys.md", "SHOWN1")
-        .file("bashrc", "SHOWN2");
+        .file("bashrc", "SHOWN2")
+        .file("far/readme", "SHOWN3");
+    fs::set_permissions(files.join("far/id"), fs::Permissions::from_mode(0o600)).unwrap();
     Build::at(&home).dir(".aws/sso/cache");
     for (link, target) in [
         (".ssh", files.join("keys")),
@@ -240,10 +242,11 @@ fn what_links_in_secret_places_lead_to_stays_out() {
     let launch =
         |target: &str| sandbox.jackin(["launch", "-q", "--snapshot", "project", target, "--", "true"]);
     launch(target).ok();
-    assert_stored(&sandbox, "MARK", &["SHOWN1", "SHOWN2"]);
-    // Neither are they a mount.
+    assert_stored(&sandbox, "MARK", &["SHOWN1", "SHOWN2", "SHOWN3"]);
+    // A secret place is no mount. A directory that a link leads to may be a project, and its private files stay out of that as well.
     launch(files.join("keys/deep").to_str().unwrap()).refused();
-    launch(files.join("far").to_str().unwrap()).refused();
+    launch(files.join("far").to_str().unwrap()).ok();
+    assert_stored(&sandbox, "MARK", &["SHOWN3"]);
 }
 
 #[test]

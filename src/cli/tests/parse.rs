@@ -158,7 +158,7 @@ fn list_show_and_diff() {
         panic!()
     };
     assert_eq!((args.form(), args.json.is_json()), (DiffForm::Stat, false));
-    assert_eq!(args.subject.paths, ["-n", "--json"]);
+    assert_eq!(args.subject.sure_paths(), ["-n", "--json"]);
     // Values of settings are hidden in every form.
     for form in ["", "--name-status", "--stat", "--patch", "--json"] {
         let line = format!("jackin recovery diff x {form} --show-secrets");

@@ -66,9 +66,11 @@ fn each_form_finds_its_settings_or_says_what_to_write() {
     ] {
         assert_eq!(named(given, &project), Ok(label.into()), "{given}");
     }
+    // The workspace of a directory above it counts.
+    assert_eq!(named("./web", &Flags::default()), Ok("web".into()));
     assert_eq!(
-        named("./web", &Flags::default()),
-        Err("ROOT/src/web has no configuration; use --snapshot project".into())
+        named("../other", &Flags::default()),
+        Err("ROOT/other has no configuration; use --snapshot project".into())
     );
     assert_eq!(
         named("web", &project),

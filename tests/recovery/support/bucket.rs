@@ -23,23 +23,34 @@ use super::machine::workplace;
 pub(crate) const USER: &str = "canary-access-key";
 pub(crate) const SECRET: &str = "canary-secret-access-key";
 
-/// Where the store that a process serves has its buckets.
+/// The directory of the buckets that a process serves.
 const SERVED: &str = "JACKIN_TEST_SERVED";
 
 /// The file below that with the port of the server. The server chooses one itself: a port that a test found free could be another test's
 /// by the time the server asks for it.
 const PORT: &str = "port";
 
-/// [`Bucket`] starts it in a process of its own, so that it can be killed.
+/// [`Bucket`] starts this test again in a process of its own, which serves the store until it is killed.
 #[test]
-#[ignore = "no test: an object store for others"]
-fn serve() {
-    let root = PathBuf::from(std::env::var_os(SERVED).unwrap());
+fn the_object_store_lets_in_only_what_is_signed() {
+    if let Some(root) = std::env::var_os(SERVED) {
+        return serve(Path::new(&root));
+    }
+    let bucket = Bucket::start();
+    let mut connection = TcpStream::connect(("127.0.0.1", bucket.at)).unwrap();
+    let request = "GET /bucket?list-type=2 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    connection.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+}
+
+fn serve(root: &Path) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
-    let mut service = S3ServiceBuilder::new(FileSystem::new(&root).unwrap());
+    let mut service = S3ServiceBuilder::new(FileSystem::new(root).unwrap());
     service.set_auth(SimpleAuth::from_single(USER, SECRET));
     let service = service.build();
     runtime.block_on(async {
@@ -151,7 +162,11 @@ impl Bucket {
         let told = self.root.path().join(PORT);
         drop(fs::remove_file(&told));
         let server = Command::new(std::env::current_exe().unwrap())
-            .args(["support::bucket::serve", "--exact", "--ignored", "--quiet"])
+            .args([
+                "support::bucket::the_object_store_lets_in_only_what_is_signed",
+                "--exact",
+                "--quiet",
+            ])
             .env(SERVED, self.root.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
