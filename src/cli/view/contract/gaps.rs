@@ -20,7 +20,9 @@ pub(super) fn withheld(sheet: &mut Sheet, contract: &Contract) {
     for coverage in contract.coverages() {
         for reason in [WithheldReason::Sensitive, WithheldReason::Store] {
             let places = coverage.withheld.iter().filter(|place| place.reason == reason);
-            let places: Vec<_> = places.map(|place| place.path.as_bytes()).collect();
+            let mut places: Vec<_> = places.map(|place| place.path.as_bytes()).collect();
+            // Where not all are named, those nearest to the top are: whole directories like `.ssh`.
+            places.sort_by_key(|place| place.iter().filter(|byte| **byte == b'/').count());
             if places.is_empty() {
                 continue;
             }
