@@ -274,7 +274,7 @@ impl<'a> Capture<'a> {
                 .request
                 .then
                 .map(|(clock, operation)| (clock.now(), operation.clone())),
-            is_of_living: matches!(record.kind, SnapshotKind::Checkpoint | SnapshotKind::Closing),
+            is_of_living: record.kind == SnapshotKind::Checkpoint,
         };
         let at = self.request.told_at.unwrap_or(self.request.now);
         self.store.publish(draft, &record, told, at, self.request.uid)?;

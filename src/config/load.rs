@@ -313,6 +313,10 @@ impl Config {
     /// # Errors
     /// When two workspaces have mounts equally deep, or a workspace's file cannot be read: it might be the one.
     pub fn workspace_for_directory(&self, directory: &Path) -> Result<Option<String>, ConfigError> {
+        let names = self.workspace_names()?;
+        if names.is_empty() {
+            return Ok(None);
+        }
         let is_there = is_elsewhere(directory);
         let directory = match is_there {
             true => settle_mount(&self.transports, directory),
@@ -320,7 +324,7 @@ impl Config {
         };
         let mut best: Option<(usize, String)> = None;
         let mut rival = None;
-        for name in self.workspace_names()? {
+        for name in names {
             let file = self.workspace_file(&name)?;
             let mounts = self.mounts(&name, file.as_ref())?.unwrap_or_default();
             // A mount elsewhere has no directory here, and is not asked for.

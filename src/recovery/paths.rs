@@ -1,4 +1,4 @@
-//! PATH arguments: host paths, paths relative to the current directory, or paths below the only mount that are not there.
+//! PATH arguments: host paths, paths relative to the current directory, or paths below the only mount.
 //!
 //! Links above a mount are followed. A link below it may be the session's work: where a snapshot has the path as it is written, that one
 //! is meant, and not the one to which a directory that became a link leads now.
@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::RecoveryError;
 use crate::config::{settle, settle_path, written_path};
@@ -193,15 +193,13 @@ pub(super) fn glob(
         Some(slash) => word.split_at(slash + 1),
         None => ("", word),
     };
-    let (mount, base) = match directory {
-        "" => around_glob(environment, coverages, word, recorded)?,
-        directory => place(environment, coverages, Path::new(directory), recorded)?,
-    };
+    let above = if directory.is_empty() { "." } else { directory };
+    let (mount, base) = place(environment, coverages, Path::new(above), recorded)?;
     let is_anchored = !directory.is_empty() || rest.trim_end_matches('/').contains('/');
     let glob = PathGlob::of_word(base.clone(), rest, is_anchored).map_err(|error| wrong(&error))?;
     let below: PathBuf = Path::new(rest)
         .components()
-        .filter(|part| *part != Component::CurDir)
+        .filter(|part| *part != std::path::Component::CurDir)
         .collect();
     let literal = match base.is_root() {
         true => below,
@@ -358,45 +356,26 @@ pub(crate) fn place(
             return Ok((at, relative(argument, below)?));
         }
     }
-    if let Some(at) = only_mount(environment, coverages, argument) {
-        let plain: PathBuf = argument.components().collect();
+    let projects = coverages.iter().filter(|coverage| !coverage.state).count();
+    // A path with `..` is one of the host.
+    let climbs = argument
+        .components()
+        .any(|part| part == std::path::Component::ParentDir);
+    if let (1, true) = (projects, argument.is_relative() && !climbs) {
+        let at = coverages
+            .iter()
+            .position(|coverage| !coverage.state)
+            .unwrap_or_default();
+        let plain: PathBuf = argument
+            .components()
+            .filter(|part| *part != std::path::Component::CurDir)
+            .collect();
         return Ok((at, relative(argument, &plain)?));
     }
     Err(RecoveryError::Outside {
         path: host,
         roots: coverages.iter().map(|mount| mount.root.clone()).collect(),
     })
-}
-
-/// Returns the position of the only mount, if a path that lies in no mount can be one below it: a relative one that says nothing of the
-/// current directory, and is not there.
-fn only_mount(environment: &Environment, coverages: &[Coverage], argument: &Path) -> Option<usize> {
-    let is_of_host = |part: Component<'_>| matches!(part, Component::CurDir | Component::ParentDir);
-    let is_there = || environment.absolute(argument).symlink_metadata().is_ok();
-    if !argument.is_relative() || argument.components().any(is_of_host) || is_there() {
-        return None;
-    }
-    let mut projects = (0..).zip(coverages).filter(|(_, coverage)| !coverage.state);
-    match (projects.next(), projects.next()) {
-        (Some((at, _)), None) => Some(at),
-        _ => None,
-    }
-}
-
-/// Returns the place of the current directory, below which a glob is meant; elsewhere the root of the only mount.
-fn around_glob(
-    environment: &Environment,
-    coverages: &[Coverage],
-    word: &str,
-    recorded: &Recorded<'_>,
-) -> Result<(usize, RelPath), RecoveryError> {
-    match place(environment, coverages, Path::new("."), recorded) {
-        Err(error @ RecoveryError::Outside { .. }) => {
-            let at = only_mount(environment, coverages, Path::new(word)).ok_or(error)?;
-            Ok((at, RelPath::root()))
-        }
-        placed => placed,
-    }
 }
 
 fn relative(argument: &Path, below: &Path) -> Result<RelPath, RecoveryError> {

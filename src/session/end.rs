@@ -40,12 +40,14 @@ pub struct Closed {
 /// [`SessionError::AlreadyEnded`]; [`SessionError::BeingEnded`]; [`SessionError::Capture`]; [`SessionError::Store`].
 pub fn end(store: &Store, world: Services<'_>, request: EndRequest<'_>) -> Result<Closed, SessionError> {
     // Two closing snapshots would take what was edited between them for the session's work.
-    let _lock = match request.lock {
-        Some(_) => None,
-        None => Some(lock_to_end(store, request.row)?),
+    let (_lock, fresh) = match request.lock {
+        Some(_) => (None, None),
+        None => {
+            let lock = lock_to_end(store, request.row)?;
+            // Read again under the lock: another end may have come first.
+            (Some(lock), store.catalog().instance(&request.row.id)?)
+        }
     };
-    // Read again under the lock: another end may have come first.
-    let fresh = store.catalog().instance(&request.row.id)?;
     let row = fresh.as_ref().unwrap_or(request.row);
     if row.ended_at.is_some() {
         return Err(SessionError::AlreadyEnded(row.id.clone()));

@@ -24,7 +24,8 @@ pub struct Told {
     pub since: Option<u64>,
     /// Operation that is done with it, and its time: its receipt follows in the same write, so that both are there or neither.
     pub then: Option<(Time, Operation)>,
-    /// True if it counts as work of its session, so that it is refused once the end of that is recorded.
+    /// True for a checkpoint, which is refused once the end of its session is recorded. A closing snapshot belongs to the one end that holds
+    /// the lock of the session.
     pub is_of_living: bool,
 }
 
@@ -200,10 +201,18 @@ impl Store {
         self.must_be_writable()?;
         // Held from the look to the receipt, so that no end comes in between.
         let receipts = lock::wait(&self.layout, RECEIPTS)?;
-        // A catalog that cannot be written keeps no receipt from the log, so what it knows decides.
-        let _ = catalog_sync::catch_up(&self.catalog, &self.layout);
-        let row = self.catalog.instance(session)?;
-        if row.is_some_and(|row| row.ended_at.is_some()) {
+        let mut is_ended = self
+            .catalog
+            .instance(session)?
+            .is_some_and(|row| row.ended_at.is_some());
+        // What the catalog does not have yet. It is not written for that.
+        log::scan(&self.layout.receipts(), self.catalog.last_link()?, |link| {
+            let receipt = &link.receipt;
+            is_ended |=
+                receipt.instance.as_ref() == Some(session) && matches!(receipt.act, Operation::End { .. });
+            Ok(())
+        })?;
+        if is_ended {
             return Err(StoreError::Ended(session.clone()));
         }
         self.append_under(&receipts, news).map(drop)

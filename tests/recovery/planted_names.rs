@@ -2,7 +2,6 @@
 //! nor about the file that the operator means.
 
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use crate::support::build::Build;
@@ -127,30 +126,5 @@ fn a_name_that_no_session_has_is_a_path_however_it_begins() {
         run(&sandbox, &project, &["restore", "--yes", word])
             .code(5)
             .has("not found");
-    }
-}
-
-#[test]
-fn a_path_that_is_here_is_none_below_the_mount() {
-    let sandbox = Sandbox::new();
-    let project = sandbox.project("shop");
-    Build::at(&project).file("a", "a\n").file("src/b", "b\n").aged();
-    let id = sandbox.launch(&project, "echo x > a; echo x > src/b; echo new > new");
-    let elsewhere = sandbox.scratch("elsewhere");
-    Build::at(&elsewhere).file("new", "own\n");
-    symlink("nowhere", elsewhere.join("a")).unwrap();
-    let before = Tree::read(&project);
-    for word in ["new", "a", ".", "./new", "./src/b", "./*"] {
-        run(&sandbox, &elsewhere, &["restore", &id, "--yes", word])
-            .code(2)
-            .has("is in no mount of the session");
-    }
-    assert_untouched(&before, &Tree::read(&project));
-    // One that is not here is.
-    for word in ["src/b", "src", "b*", "src/*"] {
-        run(&sandbox, &elsewhere, &["restore", &id, "--dry-run", word])
-            .ok()
-            .shows("src/b")
-            .hides("to delete");
     }
 }
