@@ -120,7 +120,7 @@ fn is_in_place(root: &Path, path: &RelPath) -> bool {
                     .zip(here)
                     .all(|(name, part)| part.eq_ignore_ascii_case(name.as_bytes()))
         };
-        PLACES.iter().chain(&COPIED_PLACES).any(|place| is_place(place))
+        PLACES.iter().chain(&COPIED_PLACES).any(is_place)
     };
     parts.iter().enumerate().any(is_here)
 }

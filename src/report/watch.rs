@@ -126,7 +126,7 @@ pub(crate) enum WatchedLine {
     One(WatchLine),
     /// Several changes of one directory.
     Fold {
-        coverage: Coverage,
+        coverage: Box<Coverage>,
         fold: Fold,
         /// Kinds of the changes that `fold` counts.
         kinds: Vec<ChangeKind>,
@@ -158,7 +158,7 @@ pub(crate) fn watched_lines(found: &[WatchedChange], unfolds: bool) -> Vec<Watch
                         .get(at)
                         .map(|found| WatchedLine::One(WatchLine::new(found))),
                     FoldedLine::Fold(fold) => Some(WatchedLine::Fold {
-                        coverage: coverage.clone(),
+                        coverage: Box::new(coverage.clone()),
                         fold,
                         kinds: kinds.clone(),
                     }),

@@ -144,7 +144,7 @@ pub(super) fn children(node: &Node, around: KeyContext) -> Box<dyn Iterator<Item
     match &node.kind {
         Kind::List(elements, _) => {
             let before = std::iter::once(None).chain(elements.iter().map(Some));
-            let words: Vec<&str> = elements.iter().map(|element| text_of(element)).collect();
+            let words: Vec<&str> = elements.iter().map(text_of).collect();
             let secret = secret_arguments(around.program, &words);
             let all = elements.iter().zip(before).zip(secret).enumerate().map(
                 move |(index, ((element, before), is_argument))| Child {

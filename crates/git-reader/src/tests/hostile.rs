@@ -283,23 +283,32 @@ proptest! {
     }
 }
 
+/// Lowest byte of a number.
+fn byte(value: usize) -> u8 {
+    u8::try_from(value & 0xff).unwrap()
+}
+
 /// Names whose objects all lie at the end of one chain of deltas, each of which makes `size` bytes.
 fn put_chain(scratch: &Scratch, size: usize, links: usize, names: &[Oid]) {
     let number = |mut value: usize| {
         let mut bytes = Vec::new();
         while value >= 0x80 {
-            bytes.push((value & 0x7f) as u8 | 0x80);
+            bytes.push(byte(value & 0x7f) | 0x80);
             value >>= 7;
         }
-        bytes.push(value as u8);
+        bytes.push(byte(value));
         bytes
     };
     let head = |kind: u8, size: usize| {
-        let mut bytes = vec![kind << 4 | (size & 15) as u8 | 0x80];
+        let mut bytes = vec![kind << 4 | byte(size & 15) | 0x80];
         bytes.extend(number(size >> 4));
         bytes
     };
-    let mut pack = [&b"PACK\0\0\0\x02"[..], &(names.len() as u32).to_be_bytes()].concat();
+    let mut pack = [
+        &b"PACK\0\0\0\x02"[..],
+        &u32::try_from(names.len()).unwrap().to_be_bytes(),
+    ]
+    .concat();
     let mut last = pack.len();
     pack.extend([head(2, size), deflated(&vec![0; size])].concat());
     // Copies of at most 64 KiB each, from the start.
@@ -309,15 +318,15 @@ fn put_chain(scratch: &Scratch, size: usize, links: usize, names: &[Oid]) {
         let at = pack.len();
         let back = at - last;
         let back = if back < 0x80 {
-            vec![back as u8]
+            vec![byte(back)]
         } else if back < 0x4080 {
-            vec![0x80 | ((back >> 7) - 1) as u8, (back & 0x7f) as u8]
+            vec![0x80 | byte((back >> 7) - 1), byte(back & 0x7f)]
         } else {
             let high = (back >> 7) - 1;
             vec![
-                0x80 | ((high >> 7) - 1) as u8,
-                0x80 | (high & 0x7f) as u8,
-                (back & 0x7f) as u8,
+                0x80 | byte((high >> 7) - 1),
+                0x80 | byte(high & 0x7f),
+                byte(back & 0x7f),
             ]
         };
         pack.extend([head(6, delta.len()), back, deflated(&delta)].concat());
@@ -328,11 +337,11 @@ fn put_chain(scratch: &Scratch, size: usize, links: usize, names: &[Oid]) {
     names.sort();
     let fan = (0..256).flat_map(|first| {
         let below = names.iter().filter(|oid| usize::from(oid.as_bytes()[0]) <= first);
-        (below.count() as u32).to_be_bytes()
+        u32::try_from(below.count()).unwrap().to_be_bytes()
     });
     let mut idx: Vec<u8> = fan.collect();
     for oid in &names {
-        idx.extend((last as u32).to_be_bytes());
+        idx.extend(u32::try_from(last).unwrap().to_be_bytes());
         idx.extend(oid.as_bytes());
     }
     idx.extend([0; 40]);
