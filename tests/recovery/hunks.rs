@@ -443,7 +443,7 @@ fn peak(files: usize) -> Option<u64> {
     let project = sandbox.project("large");
     let text = format!("{}\n", "x".repeat(1023)).repeat(4096);
     for number in 0..files {
-        Build::at(&project).file(&format!("{number}"), &text);
+        Build::at(&project).file(format!("{number}"), &text);
     }
     let id = sandbox.launch(&project, "for file in *; do echo end >> $file; done");
     let script = format!("exec jackin recovery restore -p {id}");
