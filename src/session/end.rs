@@ -21,7 +21,7 @@ pub struct EndRequest<'a> {
     pub ending: Ending,
     /// Processes of it that still live.
     pub survivors: Vec<ProcessRef>,
-    /// The instance's lock, if the caller holds it; otherwise [`end`] takes it.
+    /// The instance's lock, if the caller held it when it read `row`; otherwise [`end`] takes it and reads the row again.
     pub lock: Option<&'a LockGuard>,
 }
 

@@ -9,31 +9,45 @@ use crate::observer::Silent;
 use crate::session::{
     CheckpointRequest, EndRequest, SessionError, State, checkpoint, close_orphaned_sessions, end, state,
 };
-use crate::store::{InstanceRow, Store, StoreError};
+use crate::store::{InstanceRow, LockGuard, Store, StoreError};
+
+fn with_status<'a>(row: &'a InstanceRow, lock: Option<&'a LockGuard>) -> EndRequest<'a> {
+    EndRequest {
+        row,
+        ending: Ending::Status(3),
+        survivors: Vec::new(),
+        lock,
+    }
+}
 
 #[test]
 fn a_seen_end_has_one_closing_and_cannot_come_twice() {
     let place = Place::with(&[("f", "f")]);
     let begun = begun(&place, request(vec![place.coverage()])).unwrap();
-    let ends = |row| EndRequest {
-        row,
-        ending: Ending::Status(3),
-        survivors: Vec::new(),
-        lock: Some(&begun.lock),
-    };
     let open = row(&place, &begun.instance);
-    let closed = end(&place.store, world(&place, &Silent), ends(&open)).unwrap();
+    let closed = end(
+        &place.store,
+        world(&place, &Silent),
+        with_status(&open, Some(&begun.lock)),
+    )
+    .unwrap();
     let closing = closed.closing.unwrap().record;
     assert_eq!((closing.kind, closing.late), (SnapshotKind::Closing, false));
     assert!(closed.error.is_none());
     let over = row(&place, &begun.instance);
     assert_eq!(over.ending, Some(Ending::Status(3)));
+    let again = end(
+        &place.store,
+        world(&place, &Silent),
+        with_status(&over, Some(&begun.lock)),
+    );
+    assert!(matches!(again, Err(SessionError::AlreadyEnded(id)) if id == begun.instance));
+    drop(begun.lock);
     // The row as it is, and as an end read it that came at the same time.
     for seen in [&over, &open] {
-        let again = end(&place.store, world(&place, &Silent), ends(seen));
+        let again = end(&place.store, world(&place, &Silent), with_status(seen, None));
         assert!(matches!(again, Err(SessionError::AlreadyEnded(id)) if id == begun.instance));
     }
-    drop(begun.lock);
     assert_eq!(state(&place.store, &over), State::Ended);
     assert_eq!(
         acts(&place, &begun.instance),
