@@ -137,7 +137,7 @@ pub(super) struct Completed {
 
 /// Reads the pending files and completes the manifest.
 ///
-/// Each file is written back before it is read. A store through a mapping faults then, moves the ctime, and is seen: by the look
+/// Each file is written back before it is read, and a `write(2)` that is filling it has ended by then. A store through a mapping faults then, moves the ctime, and is seen: by the look
 /// that follows the reading, and by the next capture.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ use super::context::Context;
 use super::error::{CliError, ErrorKind};
 use super::suggested_command::Words;
 use super::view;
-use crate::config::{Config, ConfigError, Flags, Mode};
+use crate::config::{ConfigError, Flags, Mode};
 use crate::contract::{Contract, ContractError};
 use crate::model::InstanceId;
 use crate::recovery::{ContractRequest, RecoveryError, Store};
@@ -53,13 +53,13 @@ pub(super) fn contract(
         examines: asking.is_shown,
     };
     context.engine().contract(&request).map_err(|error| match error {
-        RecoveryError::Contract(error) => explained(error, context, scope, asking),
+        RecoveryError::Contract(error) => explained(error, scope, asking),
         error => error.into(),
     })
 }
 
 /// A target that cannot be used comes with the command that was probably meant.
-fn explained(error: ContractError, context: &Context<'_>, scope: &Scope, asking: &Asking<'_>) -> CliError {
+fn explained(error: ContractError, scope: &Scope, asking: &Asking<'_>) -> CliError {
     let words = |mode, target: Option<&str>| {
         let scope = Scope {
             target: target.map(OsString::from).or(scope.target.clone()),
@@ -74,20 +74,9 @@ fn explained(error: ContractError, context: &Context<'_>, scope: &Scope, asking:
             let shown = sanitize::path(directory);
             CliError::new(ErrorKind::Usage, format!("the directory {shown} does not exist"))
         }
-        ContractError::Config(ConfigError::NoMode { directory }) => {
-            let config = Config::load(context.environment).ok();
-            let workspace =
-                config.and_then(|config| config.workspace_for_directory(directory).ok().flatten());
+        ContractError::Config(ConfigError::NoMode { .. }) => {
             let whole = words(Some("project"), None);
-            let made = CliError::from(error);
-            let made = match workspace {
-                Some(name) => made.command(
-                    format!("it belongs to the workspace {name}, which has a configuration"),
-                    words(None, Some(&name)),
-                ),
-                None => made,
-            };
-            made.command("to run without configuration", whole)
+            CliError::from(error).command("to run without configuration", whole)
         }
         ContractError::NoTarget { .. } => {
             CliError::from(error).command("to protect this directory", words(Some("project"), None))

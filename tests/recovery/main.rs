@@ -157,6 +157,7 @@ mod set_aside;
 mod set_aside_where;
 mod silent_machine;
 mod slips;
+mod slow_writes;
 mod status;
 mod steps_back;
 mod sudo;

@@ -22,20 +22,19 @@ fn a_quiet_launch_still_tells_its_result() {
 }
 
 #[test]
-fn a_directory_of_a_workspace_leads_to_that_workspace() {
+fn a_directory_of_a_workspace_without_a_mode_leads_to_the_flag() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("shop");
     Build::at(&project).file("a", "before\n");
-    let text = "[[mounts]]\nsrc = \"~/src/shop\"\ndst = \"/p\"\n[recovery]\nsnapshot = \"project\"\n";
-    sandbox.configure("workspaces/shop.toml", text);
+    let text = "[[mounts]]\nsrc = \"~/src/shop\"\ndst = \"/p\"\n[recovery]\nexclude = [\"b\"]\n";
+    let file = sandbox.configure("workspaces/shop.toml", text);
     let run = sandbox.command(["explain", "."]).inside(&project).run().code(2);
-    let words = proposed(
-        &run,
-        "it belongs to the workspace shop, which has a configuration:",
-    );
-    typed(&sandbox, &project, &words, "")
-        .ok()
-        .shows("Recovery contract for the workspace shop");
+    let words = proposed(&run, "to run without configuration:");
+    typed(&sandbox, &project, &words, "").ok().shows("mode project");
+    // With a mode it needs none.
+    fs::write(&file, format!("{text}snapshot = \"project\"\n")).unwrap();
+    let run = sandbox.command(["explain", "."]).inside(&project).run().ok();
+    run.shows("mode project").shows("workspaces/shop.toml");
 }
 
 #[test]

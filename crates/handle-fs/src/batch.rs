@@ -187,7 +187,13 @@ pub fn load_file(dir: impl AsHandle, wanted: &Wanted<'_>) -> io::Result<LoadedFi
     let dir = dir.as_handle();
     settle(dir, wanted.last)?;
     let file = open_child_file_blindly(dir, wanted.name)?;
-    let written_back = wanted.write_back && super::write_back(&file);
+    let written_back = match wanted.write_back {
+        true => super::write_back(&file),
+        false => {
+            super::await_write(&file);
+            false
+        }
+    };
     // One byte more than there should be, so that one that grew is known by it.
     let most = usize::try_from(wanted.size).unwrap_or(0) + 1;
     let data = file.read_up_to(most)?;

@@ -29,11 +29,21 @@ pub fn write_back(file: impl AsHandle) -> bool {
         Ok(Some(done)) => done && file_system(file).is_ok_and(|facts| facts.writes_back),
         // No map of extents: a disk's file system writes back before fdatasync returns, one in memory does nothing.
         Ok(None) => {
+            await_write(file);
             let facts = file_system(file);
             facts.is_ok_and(|facts| facts.writes_back && !facts.layered) && kernel::fdatasync(file).is_ok()
         }
         Err(_) => false,
     }
+}
+
+/// Waits until a `write(2)` that is filling the file has ended.
+///
+/// The kernel moves the times when such a call begins, and ext4 lets a reader see what it has done by then: without this, half of its
+/// bytes would be read between two equal times. It holds the inode's lock, which looking for data takes; so does [`write_back`].
+pub fn await_write(file: impl AsHandle) {
+    // Only the lock counts, not where the data is, nor whether the file system can say.
+    let _ = kernel::seek(file, SeekFrom::Data(0));
 }
 
 /// Properties that identify a file system and survive a remount.

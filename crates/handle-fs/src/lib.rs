@@ -68,8 +68,8 @@ pub use entropy::{Entropy, letters, random};
 pub use examine::{stat_child, stat_handle};
 pub use file::{File, try_lock, unlock};
 pub use file_system::{
-    FileSystemFacts, allocate, data_segments, file_system, file_system_facts, free_bytes, may_write,
-    write_back,
+    FileSystemFacts, allocate, await_write, data_segments, file_system, file_system_facts, free_bytes,
+    may_write, write_back,
 };
 pub use file_system_id::FileSystemId;
 pub use file_system_kind::FileSystem;

@@ -462,7 +462,7 @@ impl App {
         let snapshot = format!("{}:{side}", sides.instance);
         // Of a renamed file the earlier path is stored.
         let path = change.hosts.last().map(|path| path.clone().into_os_string());
-        self.runs = path.map(|path| vec!["edit".into(), "--".into(), snapshot.into(), path]);
+        self.runs = path.map(|path| vec!["edit".into(), snapshot.into(), "--".into(), path]);
     }
 
     /// Asks for the changes of the selected file, or for the author of each of its lines.

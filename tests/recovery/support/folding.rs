@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const EPERM: i32 = 1;
 const ENOENT: i32 = 2;
@@ -56,6 +56,8 @@ pub(crate) struct Rules {
     pub(crate) fat: bool,
     /// Inode of a directory that it lets no one list, as the privacy protection of macOS does; 0 for none.
     pub(crate) closed: Arc<AtomicU64>,
+    /// Offset in bytes from which on a read is not answered until this is 0 again.
+    pub(crate) held: Arc<AtomicU64>,
 }
 
 impl Rules {
@@ -450,6 +452,10 @@ impl Folding {
             14 | 27 => Ok(opened()),
             15 => {
                 let (from, size) = (given.skip(8).u64(), given.u32());
+                let held = || self.rules.held.load(Ordering::SeqCst);
+                while held() != 0 && from + u64::from(size) > held() {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
                 let content = &self.node(node)?.content;
                 let rest = content.get(usize::try_from(from).unwrap()..).unwrap_or_default();
                 Ok(rest[..rest.len().min(size as usize)].to_vec())
