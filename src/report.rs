@@ -49,7 +49,7 @@ pub(crate) use fold::{Extent, Fold, FoldedLine, fold_changes, is_notable};
 pub(crate) use forget::{
     EarlierReplicaDocument, ForgetDocument, ForgetOutcome, ForgottenPathDocument, OutsideKind,
 };
-pub(crate) use forks::{ForkDocument, ForkOutcome, ForkedDocument, not_opened, problems};
+pub(crate) use forks::{ForkDocument, ForkOutcome, ForkedDocument, OutsideGitDocument, not_opened, problems};
 pub(crate) use head::Head;
 pub(crate) use hooks::{
     HookEditDocument, HookOutcome, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument,

@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use crate::recovery::{EncryptedFile, WrittenSnapshot};
+use crate::report::OutsideGitDocument;
 use crate::terminal::sanitize;
 
 /// Prints the notes, and the problems unless `json`, which has them in its document.
@@ -17,6 +18,13 @@ pub(super) fn print_problems(context: &Context<'_>, written: &WrittenSnapshot, j
             let host = sanitize::path(&path.on_host(&mount.directory));
             terminal.warn(&format!("{host}: {problem}"));
         }
+    }
+}
+
+/// Prints the places outside of what was written that git in it works on.
+pub(super) fn print_outside_git(context: &Context<'_>, found: &[OutsideGitDocument]) {
+    for outside in found {
+        context.terminal.warn(&outside.line());
     }
 }
 

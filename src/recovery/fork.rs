@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 pub use error::ForkError;
 
-use super::output::{Job, encrypted_files, refuse_address};
+use super::output::{Job, encrypted_files, outside_git, refuse_address};
 use super::{
     EncryptedFile, Event, Keys, OutputError, Recovery, RecoveryError, WrittenSnapshot, no_files, no_keys,
 };
@@ -57,7 +57,7 @@ pub struct Forked {
     pub target: SnapshotRecord,
     /// Reference that names the fork.
     pub reference: ForkReference,
-    /// Number of paths written, and the problems with them.
+    /// Number of paths written, the problems with them, and what git in them works on.
     pub written: WrittenSnapshot,
     /// Files that are not in it because their key is missing.
     pub encrypted: Vec<EncryptedFile>,
@@ -183,11 +183,12 @@ impl Recovery<'_> {
             directory,
             verified: true,
         };
-        let written = self.write(&job, &fresh)?;
+        let mut written = self.write(&job, &fresh)?;
         self.give_mounts(target, fresh.path())?;
         observer.reached("fork-verified");
         fresh.finish()?;
         observer.reached("fork-named");
+        written.outside_git = outside_git(&job);
         Ok((written, encrypted_files(&parts, target, directory)))
     }
 

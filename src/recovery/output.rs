@@ -3,6 +3,7 @@
 mod claim;
 mod encrypted;
 mod error;
+mod outside_git;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -12,6 +13,8 @@ pub use claim::MissingClaim;
 pub use encrypted::EncryptedFile;
 pub(super) use encrypted::encrypted_files;
 pub use error::OutputError;
+pub use outside_git::OutsideGit;
+pub(super) use outside_git::outside_git;
 
 use super::{Recovery, RecoveryError, RestoreRequest, RestoreSubject, paths, restore_target};
 use crate::capture::{Note, PrivateOverlay};
@@ -69,6 +72,8 @@ pub struct WrittenSnapshot {
     pub unread: u64,
     /// Notes and problems of each mount.
     pub mounts: Vec<WrittenMount>,
+    /// Places outside of the directory that git in it works on.
+    pub outside_git: Vec<OutsideGit>,
 }
 
 impl WrittenSnapshot {
@@ -196,8 +201,9 @@ impl Recovery<'_> {
             directory: &plan.directory,
             verified: false,
         };
-        let written = self.write(&job, &fresh)?;
+        let mut written = self.write(&job, &fresh)?;
         fresh.finish()?;
+        written.outside_git = outside_git(&job);
         Ok(written)
     }
 
@@ -267,6 +273,7 @@ impl Recovery<'_> {
             paths: 0,
             unread: 0,
             mounts: Vec::new(),
+            outside_git: Vec::new(),
         };
         for (at, part) in job.parts.iter().enumerate() {
             match self.write_part(job, part, fresh, &blobs) {

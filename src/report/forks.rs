@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Head, HostPathDocument, ReasonDocument};
+use crate::display::sanitize;
 use crate::model::{ForkReference, SnapshotKind, Time};
-use crate::recovery::{EncryptedFile, Forked, WrittenSnapshot};
+use crate::recovery::{EncryptedFile, Forked, OutsideGit, WrittenSnapshot};
 use crate::store::ForkRow;
 
 /// `fork --json`. Whole or in its own four fields (`provider`, `id`, `snapshot`, `mounts`) it is accepted by `fork` and `show`.
@@ -37,6 +38,8 @@ pub(crate) struct ForkDocument {
     pub(crate) failed: Vec<ReasonDocument>,
     /// Files that are not written, as the snapshot has them only encrypted.
     pub(crate) left_out: Vec<ReasonDocument>,
+    /// Places outside of the fork that git in it works on.
+    pub(crate) outside_git: Vec<OutsideGitDocument>,
     /// True if the snapshot is complete.
     #[serde(skip)]
     pub(crate) is_whole: bool,
@@ -69,6 +72,7 @@ impl ForkDocument {
             unread: forked.written.unread,
             failed,
             left_out: not_opened(&forked.encrypted),
+            outside_git: OutsideGitDocument::all(&forked.written),
             is_whole: forked.target.complete,
             kind: forked.target.kind,
             place: place.exact,
@@ -92,6 +96,49 @@ pub(crate) fn not_opened(files: &[EncryptedFile]) -> Vec<ReasonDocument> {
     let each = files.iter();
     each.map(|file| ReasonDocument::new(&file.coverage, &file.path, reason))
         .collect()
+}
+
+/// A place outside of a copy that git in the copy works on.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct OutsideGitDocument {
+    /// Directory of the copy in which git runs.
+    #[serde(flatten)]
+    directory: HostPathDocument,
+    /// Absolute path of the repository, the part of one, or the work tree that git reads and writes then.
+    place: String,
+    /// The same in base64, when it is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place_bytes: Option<String>,
+    /// Exact path of `place`.
+    #[serde(skip)]
+    place_exact: PathBuf,
+}
+
+impl OutsideGitDocument {
+    /// Makes the report of each of what was written.
+    pub(crate) fn all(written: &WrittenSnapshot) -> Vec<Self> {
+        written.outside_git.iter().map(Self::new).collect()
+    }
+
+    fn new(found: &OutsideGit) -> Self {
+        let place = HostPathDocument::new(&found.place);
+        Self {
+            directory: HostPathDocument::new(&found.directory),
+            place: place.path,
+            place_bytes: place.path_bytes,
+            place_exact: place.exact,
+        }
+    }
+
+    /// Describes it in one line.
+    pub(crate) fn line(&self) -> String {
+        let (directory, place) = (&self.directory.exact, &self.place_exact);
+        format!(
+            "git in {} works on {}, which is outside of this copy",
+            sanitize::path(directory),
+            sanitize::path(place)
+        )
+    }
 }
 
 /// Result of a fork.

@@ -11,8 +11,8 @@ use serde::Serialize;
 use super::diff::append;
 use super::fold::{Foldable, FoldedLine, fold, foldable};
 use super::{
-    ChangeDocument, ConversationDocument, Head, HeadDocument, HostPathDocument, PathDocument, ReasonDocument,
-    why_words,
+    ChangeDocument, ConversationDocument, Head, HeadDocument, HostPathDocument, OutsideGitDocument,
+    PathDocument, ReasonDocument, why_words,
 };
 use crate::diff::{Change, ChangeKind, WithheldChange, WithheldKind, renames};
 use crate::display::size;
@@ -290,6 +290,8 @@ pub(crate) struct RestoreToDocument {
     pub(crate) left_out: Vec<ReasonDocument>,
     /// Paths that were not asked for and belong to a database of which a part was.
     pub(crate) also: Vec<PathDocument>,
+    /// Places outside of the directory that git in it works on; empty before it is written.
+    pub(crate) outside_git: Vec<OutsideGitDocument>,
 }
 
 /// A claim that is made for what is written.

@@ -127,6 +127,7 @@ mod native_behind;
 mod native_kept;
 mod outputs;
 mod outside;
+mod outside_git;
 mod overlays;
 mod pager;
 mod past;

@@ -10,7 +10,7 @@ use super::repository::Repository;
 use handle_fs::RelPath;
 
 /// Maximum bytes of a configuration file; a larger one is hostile.
-const MOST_CONFIG: u64 = 4 << 20;
+pub(super) const MOST_CONFIG: u64 = 4 << 20;
 /// Maximum number of included files that are read.
 const MOST_INCLUDED: usize = 20;
 

@@ -1,8 +1,8 @@
 //! Reads git repositories by their files. Git is never started: what a stranger wrote into a repository can make it run
 //! programs.
 //!
-//! Every byte is taken for hostile: each read is bounded, no link is followed, nothing outside the [`Files`] is read, and
-//! what cannot be read is an error or stands in [`Repository::doubts`].
+//! Every byte is taken for hostile: each read is bounded, no link is followed (but by its text in [`places_outside`]), nothing outside the
+//! [`Files`] is read, and what cannot be read is an error or stands in [`Repository::doubts`].
 
 mod config;
 mod config_files;
@@ -18,6 +18,7 @@ mod object_directory;
 mod object_format;
 mod object_kind;
 mod oid;
+mod outside;
 mod pack;
 mod pack_index;
 mod reading;
@@ -40,6 +41,7 @@ pub use object::{Commit, Object, TreeEntry};
 pub use object_format::ObjectFormat;
 pub use object_kind::ObjectKind;
 pub use oid::{Oid, blob_id};
+pub use outside::places_outside;
 pub use reading::{below, whole};
 pub use refs::Head;
 pub use remotes::{Remote, Submodule, without_credentials};

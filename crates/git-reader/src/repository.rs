@@ -281,7 +281,6 @@ pub(super) fn line(text: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Returns true if a part of a git directory exists. A damaged repository counts as one.
 /// Returns true if git takes a name for `.git` in a directory that ignores case. Git refuses to track such names on every system.
 #[must_use]
 pub fn is_dot_git(name: &[u8]) -> bool {
@@ -302,7 +301,8 @@ pub(super) fn dot_git(files: &dyn Files, work: &RelPath) -> Result<RelPath, GitE
     Ok(alike.map_or(dot, |name| work.join(name)))
 }
 
-fn holds_any(files: &dyn Files, dir: &RelPath) -> Result<bool, GitError> {
+/// Returns true if a part of a git directory exists. A damaged repository counts as one.
+pub(super) fn holds_any(files: &dyn Files, dir: &RelPath) -> Result<bool, GitError> {
     for part in ["HEAD", "objects", "refs", "config"] {
         if look(files, &below(dir, part))?.is_some() {
             return Ok(true);
@@ -311,7 +311,8 @@ fn holds_any(files: &dyn Files, dir: &RelPath) -> Result<bool, GitError> {
     Ok(false)
 }
 
-fn is_bare(files: &dyn Files, dir: &RelPath) -> Result<bool, GitError> {
+/// Returns true if a directory is a repository without a work tree.
+pub(super) fn is_bare(files: &dyn Files, dir: &RelPath) -> Result<bool, GitError> {
     let is_dir = |part| Ok(look(files, &below(dir, part))? == Some(Found::Directory));
     Ok(look(files, &below(dir, "HEAD"))?.is_some() && is_dir("objects")? && is_dir("refs")?)
 }

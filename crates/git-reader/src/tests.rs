@@ -5,6 +5,7 @@ mod git_command;
 mod hostile;
 mod index;
 mod objects;
+mod outside;
 mod refs;
 mod scratch;
 mod settings;

@@ -14,7 +14,7 @@ use crate::cli::session_arg::{Asking, SessionArg};
 use crate::cli::snapshot_arg::named_by_options;
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
-use crate::cli::written_snapshot::{print_encrypted, print_problems, to_write};
+use crate::cli::written_snapshot::{print_encrypted, print_outside_git, print_problems, to_write};
 use crate::model::InstanceId;
 use crate::recovery::{ForkRequest, Wanted};
 use crate::report::{ForkDocument, ForkOutcome};
@@ -27,7 +27,8 @@ impl Command for ForkArgs {
         Writes all files of a snapshot to an absent or empty directory, with their modes, links, attributes and \
         times, and verifies each. Nothing else changes. Only you can enter the directory. Prints one line of JSON \
         that names the fork; `fork` and `show` accept it, or the fork's id or branch, in place of a session. `list` shows \
-        the forks and the sessions started in them. Paths that the file system there cannot hold are listed (exit code 6).";
+        the forks and the sessions started in them. Paths that the file system there cannot hold are listed (exit code 6). \
+        A warning names each place elsewhere that git in the fork works on, such as the repository of a linked work tree.";
     const EXAMPLES: &'static [Example] = &[
         (
             "Write the files before the last session to a new directory:",
@@ -134,14 +135,18 @@ fn tell(context: &Context<'_>, args: &ForkArgs, fork: &ForkDocument) -> Status {
         let count = size::counted(fork.failed.len() as u64, "path differs", "paths differ");
         terminal.warn(&format!("{count} from the snapshot; each is listed above"));
     }
+    print_outside_git(context, &fork.outside_git);
     // The reference alone, so that a script can keep what it reads; it is not meant for a screen.
     if !terminal.is_tty_out() {
         terminal.json(&fork.reference);
     }
-    let words = Words::new("launch")
-        .plain("--snapshot project")
-        .arg(&fork.place)
-        .plain("-- COMMAND");
-    context.propose("to run an agent there", &words.text());
+    // An agent there would change what lies elsewhere.
+    if fork.outside_git.is_empty() {
+        let words = Words::new("launch")
+            .plain("--snapshot project")
+            .arg(&fork.place)
+            .plain("-- COMMAND");
+        context.propose("to run an agent there", &words.text());
+    }
     code.into()
 }

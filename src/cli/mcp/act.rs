@@ -135,6 +135,7 @@ fn call(
             let text = text::forked(&made, &called_by(&target));
             made.failed.truncate(MOST);
             made.left_out.truncate(MOST);
+            made.outside_git.truncate(MOST);
             Reply::new(text, &made)
         }
     }

@@ -188,5 +188,10 @@ pub(super) fn forked(made: &ForkDocument, name: &str) -> String {
         let encrypted = made.left_out.iter().map(ReasonDocument::line);
         lines.extend(paths(encrypted, made.left_out.len() as u64));
     }
+    let outside = made
+        .outside_git
+        .iter()
+        .map(|outside| format!("warning: {}", outside.line()));
+    lines.extend(paths(outside, made.outside_git.len() as u64));
     lines.join("\n")
 }

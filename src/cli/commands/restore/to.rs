@@ -7,11 +7,11 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
-use crate::cli::written_snapshot::{print_encrypted, print_problems, to_write};
+use crate::cli::written_snapshot::{print_encrypted, print_outside_git, print_problems, to_write};
 use crate::recovery::{EncryptedFile, IncompleteDatabase, MissingClaim, OutputPlan};
 use crate::report::{
-    Head, HostPathDocument, NewClaimDocument, PathDocument, ReasonDocument, RestoreOutcome,
-    RestoreToDocument, not_opened, problems,
+    Head, HostPathDocument, NewClaimDocument, OutsideGitDocument, PathDocument, ReasonDocument,
+    RestoreOutcome, RestoreToDocument, not_opened, problems,
 };
 use crate::terminal::{sanitize, size};
 
@@ -51,6 +51,7 @@ pub(super) fn to_directory(
             .iter()
             .map(|(coverage, path)| PathDocument::new(coverage, path))
             .collect(),
+        outside_git: Vec::new(),
     };
     let lacks = args.require_complete || encrypted.iter().any(|file| file.is_named);
     let lacks = lacks && !encrypted.is_empty();
@@ -114,6 +115,7 @@ pub(super) fn to_directory(
     confirm(terminal, &context.interrupts, "Write them there?", args.yes)?;
     let written = context.engine().write_output(planned)?;
     print_problems(context, &written, args.json.is_json());
+    let outside_git = OutsideGitDocument::all(&written);
     let (paths, problems) = (written.paths, problems(&written));
     let partial = lacks || !problems.is_empty();
     if args.json.is_json() {
@@ -122,8 +124,12 @@ pub(super) fn to_directory(
         } else {
             RestoreOutcome::Restored
         };
-        terminal.json(&document(outcome, paths, problems));
+        terminal.json(&RestoreToDocument {
+            outside_git,
+            ..document(outcome, paths, problems)
+        });
     } else {
+        print_outside_git(context, &outside_git);
         let done = if partial { "Done in part" } else { "Done" };
         terminal.out(&format!(
             "{done}: {} written.",

@@ -135,6 +135,9 @@ fn fork(
         let count = size::counted(fork.failed.len() as u64, "path differs", "paths differ");
         text.push_str(&format!("\n{count} from the snapshot; each is listed above."));
     }
+    for outside in &fork.outside_git {
+        text.push_str(&format!("\nWarning: {}.", outside.line()));
+    }
     Ok(text)
 }
 
