@@ -368,12 +368,7 @@ fn no_directory_is_written_into_the_store() {
     let store = shop.sandbox.store();
     let link = shop.pages.join("link");
     std::os::unix::fs::symlink(store.join("locks"), &link).unwrap();
-    for place in [
-        store.join("locks/sub"),
-        store.join("archives/sub"),
-        store.join("new"),
-        link.join("sub"),
-    ] {
+    let refused = |place: &Path| {
         for args in [&["restore", "--yes", &shop.id, "--to"][..], &["fork", &shop.id]] {
             let words = args.iter().map(OsStr::new).chain([place.as_os_str()]);
             shop.sandbox
@@ -382,5 +377,23 @@ fn no_directory_is_written_into_the_store() {
                 .has("is in the store, which takes no other files");
         }
         assert!(!place.exists());
+    };
+    for place in [
+        store.join("locks/sub"),
+        store.join("archives/sub"),
+        store.join("new"),
+        link.join("sub"),
+    ] {
+        refused(&place);
+    }
+    // A link leads to jackin's home.
+    let (home, moved) = (
+        shop.sandbox.home().join(".jackin"),
+        shop.sandbox.home().join("moved"),
+    );
+    fs::rename(&home, &moved).unwrap();
+    std::os::unix::fs::symlink(&moved, &home).unwrap();
+    for home in [home, moved] {
+        refused(&home.join("data/recovery/archives/sub"));
     }
 }
