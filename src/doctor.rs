@@ -5,6 +5,7 @@ mod agents;
 mod clusters;
 mod configuration;
 mod containers;
+mod left_mounts;
 mod permissions;
 mod program;
 mod replica;

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::{Finding, Group, Severity, counted};
+use super::{Finding, Group, Severity, counted, left_mounts};
 use crate::config::{self, settle_mount, shown};
 use crate::contract::STAGING_PREFIX;
 use crate::display::shell;
@@ -60,6 +60,7 @@ pub(super) fn judge(
         work(&locks, &failures, findings);
     }
     mounts(&roots, &left, &locks, findings);
+    left_mounts::judge(&known, findings);
 }
 
 /// Returns the finding about unreadable sessions; the cause is reported elsewhere.

@@ -25,7 +25,7 @@ pub struct MountPoint {
 
 impl Recovery<'_> {
     /// Checks a directory that snapshots are to be mounted on: it is empty, and lies neither in the store nor in a directory that a
-    /// session protects.
+    /// session protects. A mount that is left there is found in any place.
     ///
     /// # Errors
     /// [`RecoveryError::MountPoint`]; [`RecoveryError::Output`] for an address; [`RecoveryError::Store`].
@@ -40,7 +40,6 @@ impl Recovery<'_> {
             Ok(Some(_)) => whole,
             _ => settle_path(self.environment, directory),
         };
-        self.refuse_place(&path)?;
         let unreadable = |source| MountPointError::Unreadable {
             path: path.clone(),
             source,
@@ -52,6 +51,8 @@ impl Recovery<'_> {
                 _ => Err(MountPointError::Mounted(path).into()),
             };
         }
+        // A mount that is left is removed from any place.
+        self.refuse_place(&path)?;
         match handle_fs::stat_path(&path) {
             Ok(Some(stat)) if stat.kind == NodeKind::Directory => {}
             Ok(Some(_)) => return Err(MountPointError::NoDirectory(path).into()),

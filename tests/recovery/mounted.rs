@@ -643,6 +643,45 @@ fn a_mount_is_not_captured() {
 }
 
 #[test]
+fn a_mount_that_is_left_in_a_protected_directory_is_named_and_removed() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("a", "a\n");
+    sandbox.session(&project, |_| {});
+    let Some(mut mounted) = Mounted::start(&sandbox, &project, &[]) else {
+        return;
+    };
+    let point = mounted.point.to_str().unwrap().to_owned();
+    let around = mounted.point.parent().unwrap().to_path_buf();
+    fs::write(around.join("beside"), "beside\n").unwrap();
+    sandbox.session(&around, |_| {});
+    let line = format!("umount {point}");
+    sandbox.jackin(["doctor"]).ok().hides(&line);
+    // Stopped, it does not answer, and nothing waits for it.
+    mounted.send(Signal::STOP);
+    sandbox
+        .jackin(["doctor"])
+        .ok()
+        .shows("do not answer")
+        .shows(&line);
+    mounted.send(Signal::CONT);
+    mounted.send(Signal::KILL);
+    mounted.started.take().unwrap().finish();
+    sandbox
+        .jackin(["doctor"])
+        .ok()
+        .shows("a killed `mount` left it mounted")
+        .shows(&line);
+    sandbox
+        .jackin(["mount", &point])
+        .code(2)
+        .shows("that an earlier `mount` left")
+        .shows("which rc-");
+    assert!(!is_mounted(&mounted.point));
+    sandbox.jackin(["doctor"]).ok().hides(&line);
+}
+
+#[test]
 fn a_read_unpacks_only_what_it_needs() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("p");

@@ -86,7 +86,8 @@ pub use locations::Locations;
 pub use many::{NewFile, NewName, Survey, make_files, remove_many, rename_many, settable, survey};
 pub use mount::{Dir, Frozen, MountError, Root};
 pub use mount_table::{
-    has_mount_option, kind_mounted_around, kind_mounted_at, mount_table, mounts_below, unescaped,
+    has_mount_option, kind_mounted_around, kind_mounted_at, mount_table, mounts_below, mounts_of_kind,
+    unescaped,
 };
 pub use native::{BTRFS_TOP, NativeKind, native_kind};
 pub use open::{

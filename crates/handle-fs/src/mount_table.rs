@@ -80,6 +80,23 @@ pub fn kind_mounted_around(directory: &Path) -> Option<String> {
     kind_around(&std::fs::read("/proc/self/mountinfo").ok()?, directory)
 }
 
+/// Returns the directories on which a file system of this type is mounted, as this process sees them; none where the system does not tell.
+#[must_use]
+pub fn mounts_of_kind(kind: &str) -> Vec<PathBuf> {
+    let table = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
+    of_kind(&table, kind)
+}
+
+fn of_kind(table: &[u8], kind: &str) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = mounted(table)
+        .filter_map(|(point, of_it)| (of_it == kind).then_some(point))
+        .collect();
+    found.retain(|point| kind_at(table, point).as_deref() == Some(kind));
+    found.sort();
+    found.dedup();
+    found
+}
+
 fn kind_at(table: &[u8], directory: &Path) -> Option<String> {
     let of_it = mounted(table).filter(|(point, _)| point == directory);
     // The last one of a place lies on top.
@@ -148,7 +165,7 @@ pub fn unescaped(field: &[u8]) -> Vec<u8> {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use super::{kind_around, kind_at, option_of, points_below};
+    use super::{kind_around, kind_at, of_kind, option_of, points_below};
 
     #[test]
     fn the_options_of_the_mount_that_lies_on_top_count() {
@@ -172,6 +189,14 @@ mod tests {
         let around = |directory: &str| kind_around(table, Path::new(directory));
         assert_eq!(around("/a b/c").as_deref(), Some("fuse.thing"));
         assert_eq!(around("/a bc").as_deref(), Some("ext4"));
+    }
+
+    #[test]
+    fn mounts_of_a_kind_are_those_that_lie_on_top() {
+        let table = b"29 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 29 0:41 / /a\\040b ro - fuse.thing thing ro\n\
+            31 29 0:42 / /c ro - fuse.thing thing ro\n32 31 0:43 / /c ro - tmpfs none ro\nbroken\n";
+        assert_eq!(of_kind(table, "fuse.thing"), [PathBuf::from("/a b")]);
+        assert!(of_kind(table, "fuse").is_empty());
     }
 
     #[test]
