@@ -391,6 +391,14 @@ impl Reading<'_> {
             let written_back = handle_fs::write_back(&file);
             let method = method_of(self.old, before.size);
             let mut source = ContentSource::new(file, &before, method).map_err(Failure::Source)?;
+            if before.size == 0 && has_content(source.file()).map_err(Failure::Source)? {
+                let after = handle_fs::stat_handle(source.file()).map_err(Failure::Source)?;
+                if after.size == 0 {
+                    return Err(Failure::Source(io::Error::other("its size is not known")));
+                }
+                // It grew meanwhile.
+                continue;
+            }
             entry.xattrs = handle_fs::handle_attributes(source.file()).map_err(Failure::Source)?;
             take_facts(entry, &before);
             let content = sink.file(self.path, entry, &mut source)?;
@@ -422,6 +430,11 @@ impl Reading<'_> {
         }
         content.map_err(Failure::Source)
     }
+}
+
+/// Returns true if a byte can be read.
+fn has_content(file: &handle_fs::File) -> io::Result<bool> {
+    Ok(!file.read_up_to(1)?.is_empty())
 }
 
 /// Takes over the facts of the file that is really read, which may not be the one that was listed.

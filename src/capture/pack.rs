@@ -303,6 +303,13 @@ impl Packer<'_> {
         holes: Option<&[(u64, u64)]>,
     ) -> Result<(), CaptureError> {
         self.observer.advance(0, content.size);
+        if content.size == 0 {
+            self.forget(path, None);
+            return match self.whole {
+                true => self.object(path, entry),
+                false => Ok(()),
+            };
+        }
         if self.is_stored(path, entry, content.digest)? {
             return Ok(());
         }

@@ -201,6 +201,60 @@ fn what_a_file_system_wrongly_calls_holes_is_captured() {
     assert_eq!(fs::read(root.join("small")).unwrap(), b"small\n");
 }
 
+/// As /proc has them, and FUSE for what it makes while it is read. Stored as empty they would come back so.
+#[test]
+fn a_file_whose_size_is_not_known_is_named() {
+    let rules = Rules {
+        exchanges: true,
+        sizeless: true,
+        ..Rules::default()
+    };
+    let sandbox = Sandbox::new();
+    let root = sandbox.sources().join("root");
+    let Some(_volume) = Volume::ruled(&root, rules) else {
+        return;
+    };
+    fs::create_dir(root.join("empty")).unwrap();
+    for number in 0..40 {
+        fs::write(root.join(format!("empty/{number}")), "").unwrap();
+    }
+    fs::write(root.join("made"), "made while it is read\n").unwrap();
+    let id = sandbox.launch(&root, "echo changed > made; rm empty/7");
+    sandbox
+        .jackin(["show", &id])
+        .ok()
+        .shows("made: cannot be read: its size is not known")
+        .hides("empty/");
+    let document = sandbox.jackin(["show", "--json", &id]).ok().json();
+    let snapshots = document["instance"]["snapshots"].as_array().unwrap();
+    assert!(
+        snapshots.len() == 2 && snapshots.iter().all(|one| one["complete"] == false),
+        "{document:#}"
+    );
+    let changes = sandbox.diff(&id, &[]);
+    changes.are(&[("deleted", "empty/7")]);
+    assert_eq!(changes.not_covered, [b"made".to_vec()], "{}", changes.shown);
+    sandbox.restore(&id, &[]);
+    assert_eq!(fs::read(root.join("empty/7")).unwrap(), b"");
+    assert_eq!(fs::read(root.join("made")).unwrap(), b"changed\n");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_the_kernel_makes_up_is_named() {
+    let sandbox = Sandbox::new();
+    let made_up = "/proc/sys/kernel/random";
+    let words = ["begin", "--snapshot", "project", "--allow-broad", made_up];
+    let begun = sandbox.jackin(words).ok().stdout;
+    let id = std::str::from_utf8(&begun).unwrap().trim();
+    sandbox
+        .jackin(["show", id])
+        .ok()
+        .shows("boot_id: cannot be read: its size is not known");
+    let refused = sandbox.jackin(["cat", id, "/proc/sys/kernel/random/boot_id"]);
+    assert_ne!(refused.exit(), Some(0), "{refused}");
+}
+
 /// As macOS does with a program that has no permission for a directory.
 #[test]
 fn a_directory_that_the_system_closes_is_refused_as_a_target_and_kept_inside_one() {

@@ -3,7 +3,7 @@
 /// Known properties of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSystem {
-    /// True if every change of metadata and every `write(2)` moves the ctime.
+    /// True if every change of metadata and every `write(2)` moves the ctime. Where it is false, a file whose size is 0 may have content.
     pub trusted_ctime: bool,
     /// True if a store through a mapping also moves the ctime, once the file's dirty pages were written back: that write-protects
     /// them, so the next store faults. False for file systems in memory, which write nothing back. For a layered file system only
@@ -42,10 +42,33 @@ impl FileSystem {
             0x4d44,
             0x2011_bab0,
         ];
+        /// What the kernel makes up while it is read: proc, sysfs, debugfs, tracefs, securityfs, configfs, cgroup (two), bpf, pstore,
+        /// efivarfs, SELinux, Smack, binfmt_misc, FUSE's connections, message queues, resctrl, the pipes of RPC, nfsd.
+        const MADE_UP: [u64; 19] = [
+            0x9fa0,
+            0x6265_6572,
+            0x6462_6720,
+            0x7472_6163,
+            0x7363_6673,
+            0x6265_6570,
+            0x0027_e0eb,
+            0x6367_7270,
+            0xcafe_4a11,
+            0x6165_676c,
+            0xde5e_81e4,
+            0xf97c_ff8c,
+            0x4341_5d53,
+            0x4249_4e4d,
+            0x6573_5543,
+            0x1980_0202,
+            0x0765_5821,
+            0x6759_6969,
+            0x6e66_7364,
+        ];
         const OVERLAY: u64 = 0x794c_7630;
         /// tmpfs (also devtmpfs), ramfs, hugetlbfs.
         const IN_MEMORY: [u64; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
-        let trusted_ctime = !UNTRUSTED.contains(&magic);
+        let trusted_ctime = !UNTRUSTED.contains(&magic) && !MADE_UP.contains(&magic);
         Self {
             trusted_ctime,
             writes_back: trusted_ctime && !IN_MEMORY.contains(&magic),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Reference;
 use super::limits::Share;
-use super::scan::{Job, Outcome, Scan, Scanned, is_read};
+use super::scan::{Job, Outcome, Scan, Scanned};
 use crate::capture::remote_compare::recorded;
 use crate::model::{Directory, Entry, Listing, RelPath};
 use handle_fs::{NodeKind, Stat};
@@ -65,7 +65,7 @@ impl Scan<'_> {
             }
             if known.is_none() {
                 let is_link = stat.kind == NodeKind::Symlink;
-                let object = (!is_read(&stat)).then(|| dir.object(old.name.as_os_str(), is_link));
+                let object = (!self.is_read(&stat)).then(|| dir.object(old.name.as_os_str(), is_link));
                 let (entry, is_pending) = self.entry(object, old.name.clone(), &stat, None).ok()?;
                 others.push(Other {
                     index,

@@ -57,9 +57,33 @@ pub(super) struct Scan<'w> {
     pub(super) unchanged: Vec<bool>,
     /// Secret files and the store, which are skipped under any name.
     pub(super) guard: Guard,
+    /// True if a file whose size is 0 has no content.
+    pub(super) trusts_sizes: bool,
 }
 
 impl Scan<'_> {
+    /// Returns true if the file may have content to read; its attributes are then read with it.
+    pub(super) fn is_read(&self, stat: &Stat) -> bool {
+        stat.kind == NodeKind::File && (stat.size > 0 || !self.trusts_sizes)
+    }
+
+    /// Returns target and attributes of each entry that is neither known nor read, in order.
+    fn objects(&self, dir: &Dir, inside: &[Inside<'_>]) -> Vec<io::Result<Object>> {
+        let unsaid = |one: &&Inside<'_>| one.known.is_none() && !self.is_read(&one.stat);
+        let name = |one| {
+            let one: &Inside<'_> = one;
+            (one.name.as_os_str(), one.stat.kind == NodeKind::Symlink)
+        };
+        let names: Vec<_> = inside.iter().filter(unsaid).map(name).collect();
+        if names.is_empty() {
+            return Vec::new();
+        }
+        match dir.objects(&names) {
+            Ok(objects) => objects,
+            Err(error) => names.iter().map(|_| Err(copy_of(&error))).collect(),
+        }
+    }
+
     /// Returns why a secret or the store is skipped under another name. Secret files in agents' private places are judged by path
     /// instead.
     pub(super) fn guarded(&self, stat: &Stat, at: impl FnOnce() -> RelPath) -> Option<WithheldReason> {
@@ -158,7 +182,7 @@ impl Scan<'_> {
                 known,
             });
         }
-        let mut objects = objects(&dir, &inside).into_iter();
+        let mut objects = self.objects(&dir, &inside).into_iter();
         for Inside {
             name,
             at,
@@ -166,7 +190,7 @@ impl Scan<'_> {
             known,
         } in inside
         {
-            let object = match known.is_none() && !is_read(&stat) {
+            let object = match known.is_none() && !self.is_read(&stat) {
                 true => objects.next(),
                 false => None,
             };
@@ -249,7 +273,7 @@ impl Scan<'_> {
                 false,
             ));
         }
-        let pending = is_read(stat);
+        let pending = self.is_read(stat);
         let Object { target, xattrs } = match object {
             Some(object) => object?,
             // Those of a file that is read are taken then, from its handle.
@@ -302,28 +326,6 @@ struct Inside<'k> {
     at: RelPath,
     stat: Stat,
     known: Option<&'k Entry>,
-}
-
-/// Returns true if the file has content to read; its attributes are then read with it.
-pub(super) fn is_read(stat: &Stat) -> bool {
-    stat.kind == NodeKind::File && stat.size > 0
-}
-
-/// Returns target and attributes of each entry that is neither known nor read, in order.
-fn objects(dir: &Dir, inside: &[Inside<'_>]) -> Vec<io::Result<Object>> {
-    let unsaid = |one: &&Inside<'_>| one.known.is_none() && !is_read(&one.stat);
-    let name = |one| {
-        let one: &Inside<'_> = one;
-        (one.name.as_os_str(), one.stat.kind == NodeKind::Symlink)
-    };
-    let names: Vec<_> = inside.iter().filter(unsaid).map(name).collect();
-    if names.is_empty() {
-        return Vec::new();
-    }
-    match dir.objects(&names) {
-        Ok(objects) => objects,
-        Err(error) => names.iter().map(|_| Err(copy_of(&error))).collect(),
-    }
 }
 
 /// Copies the error for each entry that it concerns.

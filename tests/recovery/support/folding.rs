@@ -46,6 +46,8 @@ struct Node {
 pub(crate) struct Rules {
     /// Exchanges two names.
     pub(crate) exchanges: bool,
+    /// Calls every file empty, as /proc does, and answers reads all the same, as FUSE does for files that are made while they are read.
+    pub(crate) sizeless: bool,
     /// Calls every file one hole, as Docker's file systems from a Mac do.
     pub(crate) hides_data: bool,
     /// Takes names for one that differ in case or in how a letter is composed.
@@ -272,10 +274,14 @@ impl Folding {
     }
 
     fn attributes(&mut self, number: u64) -> Answer {
-        let hides_data = self.rules.hides_data;
+        let (hides_data, sizeless) = (self.rules.hides_data, self.rules.sizeless);
         let node = self.node(number)?;
         let is_dir = node.mode & FMT == DIRECTORY;
-        let size = if is_dir { 4096 } else { node.content.len() as u64 };
+        let size = match node.mode & FMT {
+            DIRECTORY => 4096,
+            REGULAR if sizeless => 0,
+            _ => node.content.len() as u64,
+        };
         let blocks = if hides_data { 0 } else { size.div_ceil(512) };
         let [mtime, ctime] = node.times;
         let mut answer = Vec::new();
@@ -403,9 +409,12 @@ impl Folding {
     }
 
     fn answer(&mut self, opcode: u32, node: u64, owner: (u32, u32), given: &mut Given<'_>) -> Answer {
+        // Past the cache, which knows no byte behind the size.
+        let is_direct = u32::from(self.rules.sizeless);
         let opened = || {
             let mut answer = Vec::new();
-            put(&mut answer, &[0, 0]);
+            put(&mut answer, &[0]);
+            put32(&mut answer, &[is_direct, 0]);
             answer
         };
         match opcode {
