@@ -13,6 +13,7 @@ mod merge;
 mod patch;
 mod rename;
 mod repository;
+mod secret_groups;
 mod secret_lines;
 mod settings;
 mod withheld;
@@ -33,6 +34,7 @@ pub use patch::{
 };
 pub use rename::{moved, pair_renames, renames};
 pub use repository::{Execution, RefMove, RepositoryChange, compare_repository, hook_places};
+pub use secret_groups::{LinkGroup, SecretGroups, link_group, mark_secrets, secret_groups};
 pub use settings::{Setting, compare_settings, withheld_settings};
 pub use withheld::{WithheldChange, WithheldKind, compare_withheld, has_encrypted};
 pub use words::{word_changes, word_marks};

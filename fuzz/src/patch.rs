@@ -77,6 +77,7 @@ fn change(old: &[u8], new: &[u8], mode: u32) -> Change {
         from: Some(file(old, mode)),
         to: Some(file(new, mode)),
         from_path: None,
+        has_secret_name: false,
     }
 }
 

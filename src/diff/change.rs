@@ -38,4 +38,6 @@ pub struct Change {
     pub to: Option<Entry>,
     /// Earlier path of a [`ChangeKind::Renamed`].
     pub from_path: Option<RelPath>,
+    /// True if another name of the file, on either side, is that of a secret ([`super::mark_secrets`]).
+    pub has_secret_name: bool,
 }

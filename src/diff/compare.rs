@@ -250,6 +250,7 @@ impl<'a> Links<'a> {
                     from: Some(old.clone()),
                     to: Some(new.clone()),
                     from_path: None,
+                    has_secret_name: false,
                 });
             }
         }
@@ -347,6 +348,7 @@ fn push(changes: &mut Vec<Change>, path: &RelPath, from: Option<&Entry>, to: Opt
         from: from.cloned(),
         to: to.cloned(),
         from_path: None,
+        has_secret_name: false,
     });
 }
 

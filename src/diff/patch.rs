@@ -130,7 +130,8 @@ pub fn contents(
         return Contents::Nothing;
     }
     let from_path = change.from_path.as_ref().unwrap_or(&change.path);
-    let secret = is_secret_path(root, &change.path, change.to.as_ref())
+    let secret = change.has_secret_name
+        || is_secret_path(root, &change.path, change.to.as_ref())
         || is_secret_path(root, from_path, change.from.as_ref());
     if options.hides || (secret && !options.show_secrets) {
         return Contents::Hidden;

@@ -28,6 +28,7 @@ pub fn pair_renames(changes: Vec<Change>) -> Vec<Change> {
                 kind: ChangeKind::Renamed,
                 from: old.from.clone(),
                 from_path: Some(old.path.clone()),
+                has_secret_name: old.has_secret_name || change.has_secret_name,
                 ..change
             }),
         }

@@ -17,7 +17,7 @@ use super::{Recovery, RecoveryError};
 use crate::capture::{CaptureError, check_mount, is_gone};
 use crate::config::settle_path;
 use crate::contract::{Matcher, Verdict};
-use crate::diff::{MAX_TEXT, Side, compare, is_secret_path, renames};
+use crate::diff::{MAX_TEXT, SecretGroups, Side, compare, is_secret_path, renames};
 use crate::model::{ByteString, Coverage, Entry, MountRecord, RelPath, SnapshotId, SnapshotRecord};
 use crate::restore::{PathMoment, WorkLog};
 use crate::session::sessions_covering;
@@ -571,14 +571,20 @@ impl Tracer<'_> {
     /// Returns true if the content of the path is not shown unless the operator asks for it.
     fn is_secret(&mut self, snapshot: &SnapshotId, host: &Path) -> bool {
         let version = self.version(snapshot, host);
-        let record = self.record(snapshot);
-        let placed = record.and_then(|record| {
-            let (mount, path) = Self::mount(&record, host)?;
-            Some((mount.coverage.root.to_path(), path))
-        });
-        match (version, placed) {
-            (Ok(Some(version)), Some((root, path))) => is_secret_path(&root, &path, version.entry()),
-            _ => true,
+        let Some(record) = self.record(snapshot) else {
+            return true;
+        };
+        let (Ok(Some(version)), Some((mount, path))) = (version, Self::mount(&record, host)) else {
+            return true;
+        };
+        let root = mount.coverage.root.to_path();
+        match version.entry() {
+            // Only the whole manifest has the other names.
+            Some(entry) if entry.has_several_names() => match self.store.manifest(&record, mount) {
+                Ok(Some(manifest)) => SecretGroups::default().hold(&root, &manifest, &path, entry),
+                _ => true,
+            },
+            entry => is_secret_path(&root, &path, entry),
         }
     }
 

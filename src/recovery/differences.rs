@@ -11,7 +11,7 @@ use super::{Compared, Event, Keys, Recovery, RecoveryError, Since, no_files, no_
 use crate::capture::{CaptureError, Earlier, PrivateOverlay, ScannedTree, Show, check_mount};
 use crate::diff::{
     NotCovered, Side, WithheldChange, WithheldKind, compare, compare_withheld, count_unknown, has_encrypted,
-    moved, pair_renames, withheld_settings,
+    mark_secrets, moved, pair_renames, withheld_settings,
 };
 use crate::model::{
     Coverage, Entry, InstanceId, Manifest, MountRecord, RelPath, SnapshotKind, SnapshotRecord,
@@ -387,6 +387,7 @@ impl Recovery<'_> {
             comparison
                 .not_covered
                 .retain(|gap| scope.holds(&gap.path) || asked.holds(&gap.path));
+            mark_secrets(&mount.coverage.root.to_path(), sides, &mut comparison.changes);
             let repositories = repositories(
                 &mount.coverage,
                 (before.as_ref(), &blobs),

@@ -12,7 +12,7 @@ use super::paths::{Recorded, as_glob, glob, in_snapshots};
 use super::{Recovery, RecoveryError};
 use crate::capture::{check_mount, is_gone};
 use crate::contract::{Matcher, PathGlob, Verdict};
-use crate::diff::is_secret_path;
+use crate::diff::{LinkGroup, is_secret_path, link_group, secret_groups};
 use crate::environment::Environment;
 use crate::model::{
     Content, Coverage, Digest, Entry, InstanceId, MountRecord, RelPath, SnapshotId, SnapshotKind,
@@ -286,6 +286,8 @@ struct Timeline {
     /// Private files of agents that match, and that the last snapshot has stored apart from its manifest.
     private: BTreeSet<RelPath>,
     tracks: BTreeMap<RelPath, Track>,
+    /// Hard link groups in all snapshots that have a secret name.
+    secret_groups: HashSet<LinkGroup>,
     /// Paths that are not there, and whose absence no snapshot proves.
     unknown: BTreeSet<RelPath>,
     last: Moment,
@@ -300,8 +302,10 @@ struct Track {
     last: Option<Moment>,
     deleted: Option<Moment>,
     versions: u64,
-    /// True if any version was secret.
+    /// True if any version was secret by this path or by its mode.
     is_secret: bool,
+    /// Hard link groups that the path belonged to.
+    groups: Vec<LinkGroup>,
     contents: Vec<(Content, Moment)>,
 }
 
@@ -444,6 +448,7 @@ impl Search<'_> {
             matches: HashMap::new(),
             private: BTreeSet::new(),
             tracks: BTreeMap::new(),
+            secret_groups: HashSet::new(),
             unknown: BTreeSet::new(),
             last: moment.clone(),
         });
@@ -472,6 +477,7 @@ impl Search<'_> {
                 let mut matches = Vec::new();
                 for part in &parts {
                     let directory = part.part();
+                    line.secret_groups.extend(secret_groups(&line.root, directory));
                     let entries = directory.entries.iter();
                     matches.extend(entries.filter_map(|entry| {
                         let path = line.names.match_in(&directory.path, entry)?;
@@ -622,6 +628,7 @@ impl Timeline {
     fn see(&mut self, path: &RelPath, entry: &Entry, shown: Searchable, moment: &Moment) {
         self.unknown.remove(path);
         let Searchable { content, is_secret } = shown;
+        let group = link_group(path, entry);
         let content = content.map(|content| (content, moment.clone()));
         let Some(track) = self.tracks.get_mut(path) else {
             self.tracks.insert(
@@ -634,12 +641,16 @@ impl Timeline {
                     deleted: None,
                     versions: 1,
                     is_secret,
+                    groups: group.into_iter().collect(),
                     contents: content.into_iter().collect(),
                 },
             );
             return;
         };
         track.is_secret |= is_secret;
+        if let Some(group) = group.filter(|group| track.groups.last() != Some(group)) {
+            track.groups.push(group);
+        }
         let is_back = track.last.take().is_some() && track.deleted.take().is_some();
         if is_back || track.entry.kind != entry.kind {
             track.changed = moment.clone();
@@ -688,14 +699,14 @@ impl Timeline {
                 _ => Some(false),
             }
         };
-        let last = &self.last;
+        let (last, secret) = (&self.last, &self.secret_groups);
         let found = self.tracks.into_iter().map(|(path, track)| FoundPath {
             now: match look(&path) {
                 Some(true) => Presence::There,
                 Some(false) => Presence::Deleted { seen: track.deleted },
                 None => Presence::Unknown,
             },
-            is_secret: track.is_secret,
+            is_secret: track.is_secret || track.groups.iter().any(|group| secret.contains(group)),
             path: path.on_host(&self.root),
             entry: track.entry,
             first: track.first,

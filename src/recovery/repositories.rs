@@ -7,8 +7,8 @@ use std::path::Path;
 
 use crate::contract::{Matcher, PrivateFiles};
 use crate::diff::{
-    Change, ChangedPaths, RepositoryChange, Setting, compare_repository, compare_settings, hook_places,
-    is_secret_path,
+    Change, ChangedPaths, RepositoryChange, SecretGroups, Setting, compare_repository, compare_settings,
+    hook_places, is_secret_path,
 };
 use crate::git_directories::{Repositories, work_tree};
 use crate::model::{Coverage, Manifest, Name, RelPath};
@@ -28,6 +28,7 @@ pub(super) fn repositories(
     let sides = || [before, after].into_iter().flatten();
     let all = Repositories::of(sides());
     let root = coverage.root.to_path();
+    let judged: Vec<_> = sides().map(|side| (side, SecretGroups::default())).collect();
     with_files(coverage, (before, blobs), (after, later), |then, now| {
         let mut found = Vec::new();
         let sides_read: Vec<&dyn Files> = [then, now].into_iter().flatten().collect();
@@ -35,7 +36,12 @@ pub(super) fn repositories(
         let paths = ChangedPaths::of(changes);
         for own in concerned(&all, (&manifests, &sides_read), changes, true) {
             let mut change = compare_repository(&own, then, now, &paths);
-            let is_private = |config| sides().any(|side| is_secret_path(&root, config, side.entry(config)));
+            let is_private = |config| {
+                judged.iter().any(|(side, groups)| match side.entry(config) {
+                    Some(entry) => groups.hold(&root, side, config, entry),
+                    None => is_secret_path(&root, config, None),
+                })
+            };
             if !show_secrets && change.configs.iter().any(is_private) {
                 change.hide_values();
             } else if !show_secrets {
@@ -67,6 +73,7 @@ pub(super) fn settings(
         let mut sides = sides.into_iter().flatten();
         // With the operator's key all of a credential is there.
         (is_unlocked && private.holds(&change.path))
+            || change.has_secret_name
             || sides.any(|entry| is_secret_path(&root, &change.path, Some(entry)))
     };
     with_files(coverage, before, after, |then, now| {

@@ -2,7 +2,9 @@
 
 use super::RecoveryError;
 use crate::capture::{Captured, PrivateOverlay};
-use crate::diff::{Change, Comparison, Side, compare, compare_withheld, count_unknown, pair_renames};
+use crate::diff::{
+    Change, Comparison, Side, compare, compare_withheld, count_unknown, mark_secrets, pair_renames,
+};
 use crate::model::{Coverage, SnapshotKind};
 use crate::session::awaited;
 use crate::store::{InstanceRow, Store};
@@ -60,7 +62,12 @@ pub(crate) fn of_session(
             manifest: now.as_ref(),
             skipped: &[],
         };
-        let Comparison { changes, not_covered } = compare(&from, &to);
+        let Comparison {
+            mut changes,
+            not_covered,
+        } = compare(&from, &to);
+        let root = mount.coverage.root.to_path();
+        mark_secrets(&root, [before.as_ref(), now.as_ref()], &mut changes);
         unknown += count_unknown(&not_covered);
         let mut private = compare_withheld(mount, Some(&later.withheld));
         private.retain(|change| !change.is_told_by((before.as_ref(), now.as_ref())));

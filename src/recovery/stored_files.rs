@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::paths::{as_glob, glob, in_snapshots, left_out, place};
 use super::{Keys, Recovery, RecoveryError, no_files, no_keys};
 use crate::capture::PrivateOverlay;
-use crate::diff::{end_of_logins, holds_passwords, is_binary, is_secret_path};
+use crate::diff::{SecretGroups, end_of_logins, holds_passwords, is_binary};
 use crate::model::{
     Coverage, Entry, EntryKind, Hasher, InstanceId, Manifest, RelPath, SnapshotId, SnapshotRecord,
 };
@@ -166,12 +166,16 @@ impl Recovery<'_> {
                 let mut reveal = PrivateOverlay::elsewhere(&store);
                 let (manifest, _) = reveal.stored_manifest(&store, &target, mount)?;
                 blobs.lend(reveal.lent());
-                *known = Some(Shown { manifest, reveal });
+                *known = Some(Shown {
+                    manifest,
+                    reveal,
+                    secret_groups: SecretGroups::default(),
+                });
             }
-            let Some(Shown { manifest, reveal }) = known else {
+            let Some(shown) = known else {
                 continue;
             };
-            let manifest = manifest.as_ref();
+            let (manifest, reveal) = (shown.manifest.as_ref(), &shown.reveal);
             let private = |path: &RelPath| {
                 let mut facts = mount.withheld.iter();
                 facts.find(|fact| fact.path == *path && !reveal.has_opened(path))
@@ -185,7 +189,8 @@ impl Recovery<'_> {
                 path: path.on_host(&root),
                 entry: entry.clone(),
                 has_placeholders: has_placeholders(path),
-                is_secret: is_secret_path(&root, path, Some(entry)),
+                is_secret: manifest
+                    .is_some_and(|manifest| shown.secret_groups.hold(&root, manifest, path, entry)),
                 root: root.clone(),
                 below: path.clone(),
             };
@@ -242,6 +247,7 @@ impl Recovery<'_> {
 struct Shown {
     manifest: Option<Manifest>,
     reveal: PrivateOverlay,
+    secret_groups: SecretGroups,
 }
 
 /// Fails for what has no content to print.
@@ -389,7 +395,7 @@ impl StoredFiles {
         }
     }
 
-    /// Returns true if the content is not shown unless the operator asks for it: its name or its mode says that it holds secrets, or a line
+    /// Returns true if the content is not shown unless the operator asks for it: a name or its mode says that it holds secrets, or a line
     /// of it holds a login.
     ///
     /// # Errors

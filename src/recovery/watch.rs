@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::sides::live;
 use super::{Recovery, RecoveryError, no_files, refuse_imported};
 use crate::capture::{CaptureError, Earlier, LiveScan, PrivateOverlay, Show, check_mount, look};
-use crate::diff::{Change, Side, compare};
+use crate::diff::{Change, Side, compare, mark_secrets};
 use crate::model::{Coverage, Entry, Manifest, MountRecord, RelPath, SnapshotKind, Time};
 use crate::process::{cpu_time, is_alive};
 use crate::session::{SessionError, find_snapshot, is_active};
@@ -190,7 +190,9 @@ impl Recovery<'_> {
             manifest: after.as_ref(),
             skipped: &scanned.skipped,
         };
-        let changes = compare(&from, &to).changes;
+        let mut changes = compare(&from, &to).changes;
+        let root = mount.coverage.root.to_path();
+        mark_secrets(&root, [from.manifest, to.manifest], &mut changes);
         tree.last = scanned.manifest.map(|manifest| (manifest, began));
         Ok(changes
             .into_iter()

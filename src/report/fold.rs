@@ -376,12 +376,15 @@ fn matters(coverage: &Coverage, private: &PrivateFiles, change: &Change) -> bool
     if is_directory {
         return false;
     }
-    paths.into_iter().flatten().any(|path| {
+    let is_named_so = |path| {
         is_secret_path(&root, path, None)
             || private.holds(path)
             || private.is_by_key(path)
             || is_order(path, coverage.state)
-    }) || (!in_git && sides.into_iter().flatten().any(is_executable))
+    };
+    change.has_secret_name
+        || paths.into_iter().flatten().any(is_named_so)
+        || (!in_git && sides.into_iter().flatten().any(is_executable))
 }
 
 /// Returns true if git or an agent takes orders from a file of this path. An agent's home holds much that is no order.

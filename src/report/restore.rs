@@ -555,6 +555,7 @@ pub(crate) fn presented(steps: &[Step]) -> Vec<(Cow<'_, Change>, &Step)> {
                     kind: ChangeKind::Renamed,
                     from: old.change.from.clone(),
                     from_path: Some(old.change.path.clone()),
+                    has_secret_name: old.change.has_secret_name || step.change.has_secret_name,
                     ..step.change.clone()
                 }),
             };

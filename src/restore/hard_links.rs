@@ -68,6 +68,7 @@ pub(super) fn linked_in(target: &Manifest, now: &Manifest, changes: &[Change]) -
             from: Some(then.clone()),
             to: Some(is.clone()),
             from_path: None,
+            has_secret_name: false,
             path,
         })
     });

@@ -189,3 +189,12 @@ pub struct Plan {
     /// Git's own data, skipped as a whole, with the number of paths in it that differ.
     pub left_out: BTreeMap<RelPath, u64>,
 }
+
+impl Plan {
+    /// Returns the changes of the steps and of the paths that stay.
+    pub(super) fn changes_mut(&mut self) -> impl Iterator<Item = &mut Change> {
+        let steps = self.steps.iter_mut().map(|step| &mut step.change);
+        let kept = self.conflicts.iter_mut().chain(&mut self.kept);
+        steps.chain(kept.map(|kept| &mut kept.change))
+    }
+}

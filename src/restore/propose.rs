@@ -26,7 +26,7 @@ use super::states::{differs, manifest};
 use crate::capture::{
     Earlier, Latest, LiveScan, Note, PrivateOverlay, Show, Skipped, check_mount, look, shows_more,
 };
-use crate::diff::{Comparison, Side, WithheldChange, compare, compare_withheld, has_encrypted};
+use crate::diff::{Comparison, Side, WithheldChange, compare, compare_withheld, has_encrypted, mark_secrets};
 use crate::git_directories::Repositories;
 use crate::model::{InstanceId, Manifest, RelPath, SnapshotId, SnapshotKind, SnapshotRecord, StepRef};
 use crate::observer::Observer;
@@ -216,6 +216,7 @@ pub fn propose(
         let is_encrypted = has_encrypted(record, &withheld);
         plan.not_covered.retain(|gap| !is_encrypted(&gap.path));
         let sides = (manifest.as_ref(), now.manifest.as_ref());
+        mark_secrets(&root, sides.into(), plan.changes_mut());
         let is_asked = |path: &RelPath| match asked {
             Scope::Asked(_) => asked.holds(path),
             _ => request.scope.holds(path),

@@ -214,6 +214,7 @@ fn kept(path: &RelPath, why: AsideWhy) -> KeptPath {
             from: None,
             to: None,
             from_path: None,
+            has_secret_name: false,
         },
         why: Why::Aside(why),
     }

@@ -76,6 +76,66 @@ fn secrets_in_settings_of_git_are_hidden() {
     assert!(config.contains("MARK5"), "{config}");
 }
 
+/// Files with two names, of which one is that of a secret: the first name, and the other one. The last pair is of none.
+const TWINS: [(&str, &str); 3] = [("notes", ".env"), ("keys/id_rsa", "keys/notes"), ("only", "more")];
+
+#[test]
+fn another_name_of_a_secret_shows_nothing() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    for (first, second) in TWINS {
+        Build::at(&project)
+            .file(first, "MARK1\n")
+            .hard_link(second, first);
+    }
+    let id = sandbox.launch(
+        &project,
+        "for f in notes keys/notes more; do echo MARK2 >> $f; done",
+    );
+    let ask = |words: &[&str]| sandbox.command(words).inside(&project).run();
+    for hidden in ["notes", ".env", "keys/id_rsa", "keys/notes"] {
+        let refused = ask(&["cat", &id, hidden]).code(2);
+        assert_hidden(hidden, &refused.shows("is likely to hold secrets").text());
+        assert_hidden(hidden, &ask(&["blame", hidden]).ok().text());
+        let shown = ask(&["cat", "--show-secrets", &id, hidden]).ok().text();
+        assert!(shown.contains("MARK1"), "{hidden}: {shown}");
+    }
+    ask(&["cat", &id, "more"]).ok().shows("MARK1");
+    ask(&["blame", "more"]).ok().shows("MARK2");
+    let patch = ask(&["diff", &id, "--patch"]).ok().text();
+    let marks = patch.lines().filter(|line| line.contains("MARK"));
+    assert_eq!(
+        marks.collect::<Vec<_>>(),
+        [" MARK1", "+MARK2"].repeat(2),
+        "{patch}"
+    );
+    let page = sandbox.scratch("page.html");
+    ask(&["diff", &id, "--html", page.to_str().unwrap()]).ok();
+    let html = fs::read_to_string(&page).unwrap();
+    assert_eq!(html.matches("MARK2").count(), 2, "{html}");
+    let dry = ask(&["restore", &id, "--dry-run", "--patch"]).ok().text();
+    let marks = dry.lines().filter(|line| line.contains("MARK"));
+    assert_eq!(marks.count(), 4, "{dry}");
+    let found = ask(&["find", "--content", "MARK"]).ok();
+    found.shows("more").hides("notes").hides("id_rsa");
+}
+
+/// A later snapshot has the secret name alone; the part of the manifest with the other one may be the same.
+#[test]
+fn a_name_that_comes_later_hides_the_others() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("a", "MARK1\n").hard_link("b", "a");
+    let id = sandbox.launch(&project, "ln a z.env");
+    let ask = |words: &[&str]| sandbox.command(words).inside(&project).run();
+    for shown in ["a", "b"] {
+        ask(&["cat", &id, shown]).ok().shows("MARK1");
+        let refused = ask(&["cat", &format!("{id}:closing"), shown]).code(2);
+        refused.shows("is likely to hold secrets");
+    }
+    ask(&["find", "--content", "MARK"]).hides("MARK1");
+}
+
 #[test]
 fn secrets_in_settings_of_git_are_hidden_from_agents() {
     let (sandbox, project) = workspace(ALLOWED);

@@ -389,13 +389,23 @@ fn secrets_stay_hidden() {
         .file("config", login)
         .file("large.log", [half.as_str(), login, &half].concat())
         .file("binary", [b"\0".as_slice(), login.as_bytes()].concat())
+        .file("keys/id_rsa", "mine\n")
+        .attribute("keys/id_rsa", "user.note", "hunter2")
+        .hard_link("keys/above", "keys/id_rsa")
+        .hard_link("keys/notes", "keys/id_rsa")
+        .file("notes", "mine\n")
+        .hard_link("z.env", "notes")
+        .file("one", "one\n")
+        .hard_link("two", "one")
         .symlink(".aws/link", "../open");
     let id = sandbox.session(&project, |_| {});
     let Some(mounted) = Mounted::start(&sandbox, &project, &[]) else {
         return;
     };
     let top = mounted.path("here/baseline/p");
-    for name in [".env", "private", "config"] {
+    assert_eq!(fs::read_to_string(top.join("two")).unwrap(), "one\n");
+    let linked = ["keys/above", "keys/id_rsa", "keys/notes", "notes", "z.env"];
+    for name in [".env", "private", "config"].into_iter().chain(linked) {
         assert_eq!(refusal(fs::read(top.join(name))), Some(EACCES), "{name}");
         assert!(top.join(name).metadata().unwrap().len() > 0);
         // As `cat` decides.

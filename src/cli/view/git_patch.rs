@@ -111,6 +111,7 @@ fn sections(change: &Change) -> Vec<Change> {
         from: Some(from),
         to: None,
         from_path: None,
+        has_secret_name: change.has_secret_name,
     };
     let came = |to| Change {
         path: change.path.clone(),
@@ -118,6 +119,7 @@ fn sections(change: &Change) -> Vec<Change> {
         from: None,
         to: Some(to),
         from_path: None,
+        has_secret_name: change.has_secret_name,
     };
     let is_link = |entry: &Entry| matches!(entry.kind, EntryKind::Symlink(_));
     let is_refused = |path, entry: &Entry| is_refused_by_git(path, Some(entry));

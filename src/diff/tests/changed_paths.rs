@@ -25,6 +25,7 @@ proptest! {
             from: None,
             to: None,
             from_path,
+            has_secret_name: false,
         };
         let changes: Vec<Change> = changed.into_iter().map(change).collect();
         let is_asked = |path: &RelPath| dirs.iter().any(|dir| path.is_within(dir));

@@ -19,6 +19,7 @@ fn change(at: &str, kind: ChangeKind, from: Option<Entry>, to: Option<Entry>) ->
         from,
         to,
         from_path: None,
+        has_secret_name: false,
     }
 }
 

@@ -220,6 +220,7 @@ fn some_changes() -> impl Strategy<Value = Vec<Change>> {
                 from,
                 to,
                 from_path: None,
+                has_secret_name: false,
             };
             unique.insert(path, change);
         }

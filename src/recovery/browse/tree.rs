@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::facts::number_of;
 use super::{BrowseError, NodeFacts};
-use crate::diff::is_secret_path;
+use crate::diff::SecretGroups;
 use crate::model::{
     Content, Digest, Directory, Entry, EntryKind, Listing, Manifest, Name, RelPath, SnapshotId,
     SnapshotRecord, Xattr,
@@ -76,6 +76,7 @@ pub(super) struct SnapshotTree {
     pub(super) key: Arc<TreeKey>,
     root: PathBuf,
     manifest: Manifest,
+    secret_groups: SecretGroups,
     /// Number of the first entry of each directory; the root has the number 0.
     starts: Vec<u64>,
     pub(super) blobs: Blobs,
@@ -104,6 +105,7 @@ impl SnapshotTree {
             root,
             starts: starts.collect(),
             manifest,
+            secret_groups: SecretGroups::default(),
             blobs,
             checked: AtomicU64::new(generation),
             logins: Mutex::default(),
@@ -203,9 +205,10 @@ impl SnapshotTree {
         NodeFacts::of(self.key.base + first.unwrap_or(number), entry, stored)
     }
 
-    /// Fails if the name or the mode of an entry says that it holds secrets.
+    /// Fails if a name or the mode of an entry says that it holds secrets.
     fn ensure_shown(&self, number: u64, entry: &Entry) -> Result<(), BrowseError> {
-        match is_secret_path(&self.root, &self.path(number)?, Some(entry)) {
+        let path = self.path(number)?;
+        match self.secret_groups.hold(&self.root, &self.manifest, &path, entry) {
             true => Err(BrowseError::Hidden),
             false => Ok(()),
         }
@@ -232,7 +235,7 @@ impl SnapshotTree {
         })
     }
 
-    /// Returns the content of a regular file. Unless secrets are shown, its name and its mode must not say that it holds any.
+    /// Returns the content of a regular file. Unless secrets are shown, its names and its mode must not say that it holds any.
     pub(super) fn content(&self, number: u64, shows_secrets: bool) -> Result<Content, BrowseError> {
         let entry = self.entry(number)?;
         let content = entry.content().ok_or(BrowseError::NotFile)?;
