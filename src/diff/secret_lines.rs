@@ -32,8 +32,17 @@ pub(super) fn without_secrets(paths: [&RelPath; 2], sides: [&[u8]; 2]) -> Option
     Some([old_shown, new_shown])
 }
 
+/// Returns the text of a git configuration with a placeholder for each secret, in as many lines; `None` if there is none in it, or if the
+/// path is not that of a git configuration.
+#[must_use]
+pub fn mask_settings(path: &RelPath, text: &[u8]) -> Option<Vec<u8>> {
+    let shown = (is_git_configuration(path) && !is_binary(text)).then(|| without_values(text));
+    shown.filter(|shown| shown != text)
+}
+
 /// Returns true for a path at which git, or the operator for git, keeps settings.
-pub(super) fn is_git_configuration(path: &RelPath) -> bool {
+#[must_use]
+pub fn is_git_configuration(path: &RelPath) -> bool {
     let Some((dir, name)) = path.split() else {
         return false;
     };

@@ -7,8 +7,8 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::RecoveryError;
 use super::find::{FoundPath, FoundPaths, Moment};
-use crate::diff::{end_of_logins, is_binary, masked, masks_the_rest};
-use crate::model::{Content, Digest};
+use crate::diff::{MAX_TEXT, end_of_logins, is_binary, mask_settings, masked, masks_the_rest};
+use crate::model::{Content, Digest, RelPath};
 use crate::store::archive::Piece;
 use crate::store::{PathLookup, Store, StoreError};
 
@@ -22,7 +22,8 @@ pub struct ContentSearch<'f> {
     found: &'f FoundPaths,
     lookup: Option<(PathLookup<'f>, &'f Store)>,
     regex: Regex,
-    known: HashMap<Digest, Rc<Searched>>,
+    /// Results, also by whether the content was searched as settings of git.
+    known: HashMap<(Digest, bool), Rc<Searched>>,
     shows_secrets: bool,
     is_stopped: &'f dyn Fn() -> bool,
     /// Number of binary files that were not searched.
@@ -37,6 +38,8 @@ pub struct ContentSearch<'f> {
 enum Searched {
     Lines(Vec<MatchedLine>, u64),
     Binary,
+    /// Settings of git that are too large to find the secrets in them.
+    Secret,
     Unreadable,
 }
 
@@ -104,9 +107,10 @@ impl ContentSearch<'_> {
             self.secret += 1;
             return None;
         }
-        let (mut is_binary, mut is_unreadable) = (false, false);
+        let settings = path.settings.as_ref().filter(|_| !self.shows_secrets);
+        let (mut is_binary, mut is_unreadable, mut is_secret) = (false, false, false);
         for (content, moment) in path.contents.iter().rev() {
-            match &*self.searched(content, moment) {
+            match &*self.searched(content, moment, settings) {
                 Searched::Lines(lines, count) if *count > 0 => {
                     return Some(ContentMatch {
                         moment: moment.clone(),
@@ -116,31 +120,42 @@ impl ContentSearch<'_> {
                 }
                 Searched::Lines(..) => {}
                 Searched::Binary => is_binary = true,
+                Searched::Secret => is_secret = true,
                 Searched::Unreadable => is_unreadable = true,
             }
         }
         self.binary += u64::from(is_binary);
+        self.secret += u64::from(is_secret);
         self.unreadable += u64::from(is_unreadable);
         None
     }
 
-    fn searched(&mut self, content: &Content, moment: &Moment) -> Rc<Searched> {
-        if let Some(known) = self.known.get(&content.digest) {
+    fn searched(&mut self, content: &Content, moment: &Moment, settings: Option<&RelPath>) -> Rc<Searched> {
+        let key = (content.digest, settings.is_some());
+        if let Some(known) = self.known.get(&key) {
             return Rc::clone(known);
         }
-        let searched = self.read(content, moment).unwrap_or(Searched::Unreadable);
+        let searched = self
+            .read(content, moment, settings)
+            .unwrap_or(Searched::Unreadable);
         let searched = Rc::new(searched);
-        self.known.insert(content.digest, Rc::clone(&searched));
+        self.known.insert(key, Rc::clone(&searched));
         searched
     }
 
-    fn read(&mut self, content: &Content, moment: &Moment) -> Result<Searched, StoreError> {
+    fn read(
+        &mut self,
+        content: &Content,
+        moment: &Moment,
+        settings: Option<&RelPath>,
+    ) -> Result<Searched, StoreError> {
         let mut lines = Lines {
             regex: &self.regex,
             shows_secrets: self.shows_secrets,
             is_stopped: self.is_stopped,
             begun: Vec::new(),
             is_masked: false,
+            masked: Vec::new(),
             number: 1,
             found: Vec::new(),
             count: 0,
@@ -150,6 +165,14 @@ impl ContentSearch<'_> {
             return Ok(Searched::Unreadable);
         };
         let record = store.record(&moment.snapshot)?;
+        if let Some(path) = settings {
+            let Some(text) = lookup.bytes(&record, content, MAX_TEXT)? else {
+                return Ok(Searched::Secret);
+            };
+            let masked = mask_settings(path, &text).unwrap_or_default();
+            let masked = masked.split_inclusive(|byte| *byte == b'\n');
+            lines.masked = masked.map(<[u8]>::to_vec).collect();
+        }
         let streamed = lookup.stream(&record, content, &mut |piece| match piece {
             Piece::Data(data) => lines.take(data),
             // A hole is zeros.
@@ -171,6 +194,8 @@ struct Lines<'r> {
     begun: Vec<u8>,
     /// True if an earlier part of the same line hides what follows.
     is_masked: bool,
+    /// The lines with placeholders for secrets of git settings; empty if there are none.
+    masked: Vec<Vec<u8>>,
     number: u64,
     found: Vec<MatchedLine>,
     count: u64,
@@ -226,12 +251,15 @@ impl Lines<'_> {
         }
         self.count += 1;
         if self.found.len() < MOST_LINES {
+            let at = usize::try_from(self.number - 1).unwrap_or(usize::MAX);
+            let shown = self.masked.get(at).map_or(line, Vec::as_slice);
+            let shown = shown.strip_suffix(b"\n").unwrap_or(shown);
             self.found.push(MatchedLine {
                 number: self.number,
                 text: match self.shows_secrets {
                     true => line.to_vec(),
                     false if self.is_masked => b"(hidden)".to_vec(),
-                    false => masked(line),
+                    false => masked(shown),
                 },
             });
         }

@@ -12,7 +12,7 @@ use super::paths::{Recorded, as_glob, glob, in_snapshots};
 use super::{Recovery, RecoveryError};
 use crate::capture::{check_mount, is_gone};
 use crate::contract::{Matcher, PathGlob, Verdict};
-use crate::diff::{LinkGroup, is_secret_path, link_group, secret_groups};
+use crate::diff::{LinkGroup, is_git_configuration, is_secret_path, link_group, secret_groups};
 use crate::environment::Environment;
 use crate::model::{
     Content, Coverage, Digest, Entry, InstanceId, MountRecord, RelPath, SnapshotId, SnapshotKind,
@@ -69,6 +69,8 @@ pub struct FoundPath {
     pub now: Presence,
     /// True if the content is not shown unless the operator asks for it.
     pub is_secret: bool,
+    /// Its path below the mount, if git keeps settings there.
+    pub(super) settings: Option<RelPath>,
     /// Contents that it had, each with the first snapshot that shows it, oldest first.
     pub(super) contents: Vec<(Content, Moment)>,
 }
@@ -595,6 +597,7 @@ fn merged(one: FoundPath, other: FoundPath) -> FoundPath {
         versions: old.versions.max(new.versions),
         // The contents of both are searched.
         is_secret: old.is_secret || new.is_secret,
+        settings: new.settings.or(old.settings),
         contents,
         ..new
     }
@@ -708,6 +711,7 @@ impl Timeline {
             },
             is_secret: track.is_secret || track.groups.iter().any(|group| secret.contains(group)),
             path: path.on_host(&self.root),
+            settings: Some(path).filter(is_git_configuration),
             entry: track.entry,
             first: track.first,
             changed: track.changed,

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use super::paths::{as_glob, glob, in_snapshots, left_out, place};
 use super::{Keys, Recovery, RecoveryError, no_files, no_keys};
 use crate::capture::PrivateOverlay;
-use crate::diff::{SecretGroups, end_of_logins, holds_passwords, is_binary};
+use crate::diff::{
+    SecretGroups, end_of_logins, holds_passwords, is_binary, is_git_configuration, mask_settings,
+};
 use crate::model::{
     Coverage, Entry, EntryKind, Hasher, InstanceId, Manifest, RelPath, SnapshotId, SnapshotRecord,
 };
@@ -396,7 +398,7 @@ impl StoredFiles {
     }
 
     /// Returns true if the content is not shown unless the operator asks for it: a name or its mode says that it holds secrets, or a line
-    /// of it holds a login.
+    /// of it holds a login, or a setting of git a secret.
     ///
     /// # Errors
     /// As [`Self::stream`].
@@ -404,8 +406,17 @@ impl StoredFiles {
         if file.is_secret || self.is_binary(file)? {
             return Ok(file.is_secret);
         }
-        // Whole lines at a time: a login does not span two.
         let mut begun = Vec::new();
+        if is_git_configuration(&file.below) {
+            // A value may span lines.
+            self.stream(file, &mut |block| {
+                begun.extend_from_slice(block);
+                begun.len() <= LONGEST
+            })?;
+            let is_found = holds_passwords(&begun) || mask_settings(&file.below, &begun).is_some();
+            return Ok(is_found || begun.len() > LONGEST);
+        }
+        // Whole lines at a time: a login does not span two.
         let mut is_found = false;
         self.stream(file, &mut |block| {
             begun.extend_from_slice(block);

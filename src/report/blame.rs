@@ -182,7 +182,9 @@ impl BlameDocument {
         let numbered = (1..).zip(&found.lines);
         let lines = numbered.filter(|(number, _)| (wanted.0..=wanted.1).contains(number));
         let document = |(line, blamed): (u64, &crate::recovery::BlamedLine)| {
-            let bytes = blamed.text.strip_suffix(b"\n").unwrap_or(&blamed.text);
+            let text = blamed.masked.as_ref().filter(|_| !show_secrets);
+            let text = text.unwrap_or(&blamed.text);
+            let bytes = text.strip_suffix(b"\n").unwrap_or(text);
             let exact = (!hidden).then(|| match show_secrets {
                 true => bytes.to_vec(),
                 false => masked(bytes),

@@ -76,6 +76,45 @@ fn secrets_in_settings_of_git_are_hidden() {
     assert!(config.contains("MARK5"), "{config}");
 }
 
+#[test]
+fn secrets_in_settings_of_git_are_hidden_in_the_past() {
+    let sandbox = Sandbox::new();
+    let repository = Repository::with_history(&sandbox.project("shop"), 1);
+    sandbox.launch(&repository.path, SETTINGS);
+    sandbox.launch(&repository.path, "true");
+    let ask = |words: &[&str]| sandbox.command(words).inside(&repository.path).run();
+    let config = ".git/config";
+    ask(&["cat", config])
+        .code(2)
+        .hides("MARK")
+        .shows("is likely to hold secrets");
+    let all = ask(&["cat", "--show-secrets", config]).ok().text();
+    for number in 1..=6 {
+        assert!(all.contains(&format!("MARK{number}")), "{all}");
+    }
+    let shown = [
+        ("email", "shown@example.org"),
+        ("sshpass", "sshpass -p (hidden"),
+        ("gh auth", SHOWN[0]),
+        ("tun =", SHOWN[1]),
+    ];
+    for flags in [&[][..], &["--json"]] {
+        let text = ask(&[&["blame", config], flags].concat()).ok().text();
+        assert_hidden("blame", &text);
+        assert!(shown.iter().all(|(_, shown)| text.contains(shown)), "{text}");
+        for (pattern, shown) in shown.into_iter().chain([("MARK", "(hidden")]) {
+            let text = ask(&[&["find", config, "--content", pattern], flags].concat());
+            let text = text.ok().text();
+            assert_hidden(pattern, &text);
+            assert!(text.contains(shown), "{pattern}: {text}");
+        }
+    }
+    for words in [&["blame", config][..], &["find", config, "--content", "MARK5"]] {
+        let all = ask(&[words, &["--show-secrets"]].concat()).ok().text();
+        assert!(all.contains("MARK5"), "{words:?}: {all}");
+    }
+}
+
 /// Files with two names, of which one is that of a secret: the first name, and the other one. The last pair is of none.
 const TWINS: [(&str, &str); 3] = [("notes", ".env"), ("keys/id_rsa", "keys/notes"), ("only", "more")];
 

@@ -387,6 +387,8 @@ fn secrets_stay_hidden() {
         .mode("private", 0o600)
         .attribute("private", "user.note", "hunter2")
         .file("config", login)
+        .file(".git/config", "[x]\n\ttoken = hunter2\n")
+        .file("bare.git/config", "[core]\n\tbare = true\n")
         .file("large.log", [half.as_str(), login, &half].concat())
         .file("binary", [b"\0".as_slice(), login.as_bytes()].concat())
         .file("keys/id_rsa", "mine\n")
@@ -404,8 +406,12 @@ fn secrets_stay_hidden() {
     };
     let top = mounted.path("here/baseline/p");
     assert_eq!(fs::read_to_string(top.join("two")).unwrap(), "one\n");
+    assert!(fs::read(top.join("bare.git/config")).is_ok());
     let linked = ["keys/above", "keys/id_rsa", "keys/notes", "notes", "z.env"];
-    for name in [".env", "private", "config"].into_iter().chain(linked) {
+    for name in [".env", ".git/config", "private", "config"]
+        .into_iter()
+        .chain(linked)
+    {
         assert_eq!(refusal(fs::read(top.join(name))), Some(EACCES), "{name}");
         assert!(top.join(name).metadata().unwrap().len() > 0);
         // As `cat` decides.

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use super::BrowseError;
 use super::tree::{SnapshotTree, lock};
-use crate::diff::{holds_passwords, is_binary};
-use crate::model::Content;
+use crate::diff::{holds_passwords, is_binary, is_git_configuration, mask_settings};
+use crate::model::{Content, RelPath};
 use crate::store::OpenContent;
 
 /// Text of at most this size is searched for logins as a whole before it is shown, in bytes. A larger one is searched part by part as it is
@@ -37,12 +37,16 @@ impl OpenedFile {
         shows_secrets: bool,
     ) -> Result<Self, BrowseError> {
         let content = tree.content(number, shows_secrets)?;
+        let path = tree.path(number)?;
         let mut file = Self {
             content: tree.blobs.open_content(&content)?,
             tree,
             parts: None,
         };
         if !shows_secrets && file.is_text()? {
+            if is_git_configuration(&path) {
+                file.ensure_no_secret_setting(&path)?;
+            }
             if content.size > WHOLE {
                 file.parts = Some(Mutex::default());
             } else if file.holds_login(&content)? {
@@ -88,6 +92,15 @@ impl OpenedFile {
 
     fn is_text(&self) -> Result<bool, BrowseError> {
         Ok(!is_binary(&self.bytes(0, FIRST)?))
+    }
+
+    /// Fails if a git configuration holds a secret, or is too large to find out.
+    fn ensure_no_secret_setting(&self, path: &RelPath) -> Result<(), BrowseError> {
+        let whole = usize::try_from(WHOLE).unwrap_or(usize::MAX);
+        match self.size() > WHOLE || mask_settings(path, &self.bytes(0, whole)?).is_some() {
+            true => Err(BrowseError::Hidden),
+            false => Ok(()),
+        }
     }
 
     /// Searches a text for logins; each content once.

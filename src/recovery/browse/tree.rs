@@ -131,7 +131,7 @@ impl SnapshotTree {
         self.at(number).map(|(_, entry)| entry)
     }
 
-    fn path(&self, number: u64) -> Result<RelPath, BrowseError> {
+    pub(super) fn path(&self, number: u64) -> Result<RelPath, BrowseError> {
         let (directory, entry) = self.at(number)?;
         Ok(directory.map_or_else(RelPath::root, |directory| directory.path.join(&entry.name)))
     }
