@@ -359,12 +359,18 @@ impl Stage {
         })
     }
 
+    /// Removes the mark of [`Self::begin_moves`], which no journal lists. It may be there alone: a power loss can keep it and lose the
+    /// directory [`LINKED`], which was made before it.
     fn remove_mark(&self) -> io::Result<()> {
-        if !self.needs_mark()? {
-            return Ok(());
-        }
         match handle_fs::remove_dir(&self.dir, OsStr::new(MOVING)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                Ok(())
+            }
             removed => removed,
         }
     }
