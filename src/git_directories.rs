@@ -80,7 +80,7 @@ pub fn work_tree(own: &RelPath) -> RelPath {
 }
 
 /// Returns the directories of a mount in which git finds a repository, also those in another one's work tree: each has a `.git`, or is bare.
-/// What lies below a `.git` belongs to that.
+/// The content of a `.git` belongs to that.
 pub fn work_trees(manifest: &Manifest) -> impl Iterator<Item = &RelPath> {
     let found = manifest.directories.iter().filter(|dir| own(dir).is_some());
     let is_own = |path: &RelPath| path.parts().any(is_dot_git);

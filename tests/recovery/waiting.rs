@@ -194,3 +194,34 @@ fn a_staged_link_that_became_the_last_name_is_cleared_up() {
         }
     }
 }
+
+/// The mark of the moves was made after the one of staged links, and a power loss may keep it alone.
+#[test]
+fn a_mark_that_a_power_loss_kept_alone_is_cleared_up() {
+    let build = |project: &Path| {
+        Build::at(project).file("a", "a\n").hard_link("b", "a");
+    };
+    for verb in ["resume", "abort"] {
+        let Some(waiting) = Interrupted::at("moved", build, "rm b; echo new > c") else {
+            return;
+        };
+        let places = [&waiting.project, waiting.project.parent().unwrap()];
+        let entries = places.iter().flat_map(|place| fs::read_dir(place).unwrap());
+        let mut stages = entries.map(|entry| entry.unwrap().path()).filter(|path| {
+            let name = path.file_name().unwrap().to_string_lossy();
+            name.starts_with(".jackin-recovery-")
+        });
+        let stage = stages.next().unwrap();
+        assert!(stage.join("moving").is_dir());
+        fs::remove_dir(stage.join("linked")).unwrap();
+        waiting.sandbox.jackin([verb, "--yes"]).ok();
+        let after = if verb == "resume" {
+            &waiting.before
+        } else {
+            &waiting.wrecked
+        };
+        assert_same_tree(after, &Tree::read(&waiting.project));
+        assert!(!stage.exists());
+        waiting.sandbox.no_litter();
+    }
+}

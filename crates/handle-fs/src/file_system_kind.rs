@@ -42,7 +42,7 @@ impl FileSystem {
             0x4d44,
             0x2011_bab0,
         ];
-        /// What the kernel makes up while it is read: proc, sysfs, debugfs, tracefs, securityfs, configfs, cgroup (two), bpf, pstore,
+        /// File systems that the kernel makes up while they are read: proc, sysfs, debugfs, tracefs, securityfs, configfs, cgroup (two), bpf, pstore,
         /// efivarfs, SELinux, Smack, binfmt_misc, FUSE's connections, message queues, resctrl, the pipes of RPC, nfsd.
         const MADE_UP: [u64; 19] = [
             0x9fa0,
