@@ -35,7 +35,7 @@ pub use patch::{
 pub use rename::{moved, pair_renames, renames};
 pub use repository::{Execution, RefMove, RepositoryChange, compare_repository, hook_places};
 pub use secret_groups::{LinkGroup, SecretGroups, link_group, mark_secrets, secret_groups};
-pub use secret_lines::{is_git_configuration, mask_settings};
+pub use secret_lines::{KeyLines, holds_key_or_setting, is_git_configuration, mask_settings};
 pub use settings::{Setting, compare_settings, withheld_settings};
 pub use withheld::{WithheldChange, WithheldKind, compare_withheld, has_encrypted};
 pub use words::{word_changes, word_marks};

@@ -280,6 +280,12 @@ impl Sink for Packer<'_> {
         let Some(content) = entry.content() else {
             return Ok(());
         };
+        if content.size == 0 {
+            return match self.whole {
+                true => self.object(path, entry),
+                false => Ok(()),
+            };
+        }
         let known = self
             .twin(entry, content.digest)
             .and_then(|twin| self.members.get(&twin));

@@ -396,6 +396,7 @@ fn read(dir: &Dir, name: &OsStr) -> io::Result<(Stat, Vec<u8>, Vec<crate::model:
     for _ in 0..ATTEMPTS {
         let (mut file, before) = dir.file(name)?;
         handle_fs::settle(&file, before.ctime.max(before.mtime))?;
+        handle_fs::await_write(&file);
         let xattrs = handle_fs::handle_attributes(&file)?;
         let mut whole = Vec::new();
         file.by_ref().take(LARGEST + 1).read_to_end(&mut whole)?;

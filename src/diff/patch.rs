@@ -148,8 +148,9 @@ pub fn contents(
         }
         (old, new) => {
             let (old, new) = (bytes(old), bytes(new));
-            let masked =
-                (!options.show_secrets).then(|| without_secrets([from_path, &change.path], [&old, &new]));
+            let hosts = [from_path, &change.path].map(|path| path.on_host(root));
+            let [from_host, host] = [&hosts[0], &hosts[1]];
+            let masked = (!options.show_secrets).then(|| without_secrets([from_host, host], [&old, &new]));
             match masked.flatten() {
                 Some([old, new]) => Contents::Masked(old, new),
                 None => Contents::Both(old, new),

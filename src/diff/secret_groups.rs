@@ -9,30 +9,33 @@ use super::patch::is_secret_path;
 use crate::contract::is_named_secret;
 use crate::model::{Directory, Entry, Manifest, RelPath};
 
-/// A hard link group: its inode, and its first path.
+/// A hard link group over several snapshots, in which an inode may be another file: its inode, and its first path.
 pub type LinkGroup = (u64, RelPath);
 
-/// Hard link groups of one manifest that have a secret name. They are collected when a path of any group is asked for.
+/// Inodes of one manifest that have several names, one of them that of a secret. They are collected when one with several names is asked for.
 #[derive(Debug, Default)]
-pub struct SecretGroups(OnceLock<HashSet<LinkGroup>>);
+pub struct SecretGroups(OnceLock<HashSet<u64>>);
 
 impl SecretGroups {
     /// Returns true if the content of a path is hidden by default ([`is_secret_path`]), or that of another name of the file. `root` is the
     /// mount root; the manifest must be the same in each call.
     #[must_use]
     pub fn hold(&self, root: &Path, manifest: &Manifest, path: &RelPath, entry: &Entry) -> bool {
-        is_secret_path(root, path, Some(entry)) || self.hold_other_name(root, manifest, path, entry)
+        is_secret_path(root, path, Some(entry)) || self.hold_other_name(root, manifest, entry)
     }
 
     /// Returns true if any name of the file is that of a secret. A file with one name is in no group.
-    fn hold_other_name(&self, root: &Path, manifest: &Manifest, path: &RelPath, entry: &Entry) -> bool {
-        link_group(path, entry).is_some_and(|group| self.collected(root, manifest).contains(&group))
+    fn hold_other_name(&self, root: &Path, manifest: &Manifest, entry: &Entry) -> bool {
+        entry.has_several_names() && self.collected(root, manifest).contains(&entry.ino)
     }
 
-    fn collected(&self, root: &Path, manifest: &Manifest) -> &HashSet<LinkGroup> {
+    fn collected(&self, root: &Path, manifest: &Manifest) -> &HashSet<u64> {
         self.0.get_or_init(|| {
-            let directories = manifest.directories.iter();
-            directories.flat_map(|dir| secret_groups(root, dir)).collect()
+            let groups = manifest
+                .directories
+                .iter()
+                .flat_map(|dir| secret_groups(root, dir));
+            groups.map(|(inode, _)| inode).collect()
         })
     }
 }
@@ -65,12 +68,10 @@ pub fn mark_secrets<'c>(
 ) {
     let groups = [SecretGroups::default(), SecretGroups::default()];
     for change in changes {
-        let from_path = change.from_path.as_ref().unwrap_or(&change.path);
-        let states = [(from_path, &change.from), (&change.path, &change.to)];
-        let mut all = states.into_iter().zip(&groups).zip(sides);
-        change.has_secret_name |= all.any(|(((path, entry), groups), side)| {
+        let mut all = [&change.from, &change.to].into_iter().zip(&groups).zip(sides);
+        change.has_secret_name |= all.any(|((entry, groups), side)| {
             let known = side.zip(entry.as_ref());
-            known.is_some_and(|(side, entry)| groups.hold_other_name(root, side, path, entry))
+            known.is_some_and(|(side, entry)| groups.hold_other_name(root, side, entry))
         });
     }
 }

@@ -1,8 +1,10 @@
 //! Hides secrets that take more than an address: values in the configuration of git, and private keys in PEM form.
 
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
 use super::HIDDEN;
 use super::patch::{is_binary, split};
-use crate::model::RelPath;
 use git_reader::is_dot_git;
 use settings_redaction::redact_ini;
 
@@ -11,8 +13,8 @@ const CHANGED: &str = "(hidden; changed)";
 const KEY: &[u8] = b"PRIVATE KEY";
 
 /// Returns both sides with a placeholder for each secret; `None` if there is none in them. `paths` are those of the sides.
-pub(super) fn without_secrets(paths: [&RelPath; 2], sides: [&[u8]; 2]) -> Option<[Vec<u8>; 2]> {
-    let one = |path: &RelPath, text: &[u8]| match text {
+pub(super) fn without_secrets(paths: [&Path; 2], sides: [&[u8]; 2]) -> Option<[Vec<u8>; 2]> {
+    let one = |path: &Path, text: &[u8]| match text {
         text if is_binary(text) => text.to_vec(),
         text if is_git_configuration(path) => without_values(text),
         text => without_keys(text),
@@ -33,32 +35,66 @@ pub(super) fn without_secrets(paths: [&RelPath; 2], sides: [&[u8]; 2]) -> Option
 }
 
 /// Returns the text of a git configuration with a placeholder for each secret, in as many lines; `None` if there is none in it, or if the
-/// path is not that of a git configuration.
+/// path on the host is not that of a git configuration.
 #[must_use]
-pub fn mask_settings(path: &RelPath, text: &[u8]) -> Option<Vec<u8>> {
+pub fn mask_settings(path: &Path, text: &[u8]) -> Option<Vec<u8>> {
     let shown = (is_git_configuration(path) && !is_binary(text)).then(|| without_values(text));
     shown.filter(|shown| shown != text)
 }
 
-/// Returns true for a path at which git, or the operator for git, keeps settings.
+/// Returns true if a text at this path on the host holds a private key or a secret setting of git: a line alone does not show them.
 #[must_use]
-pub fn is_git_configuration(path: &RelPath) -> bool {
-    let Some((dir, name)) = path.split() else {
+pub fn holds_key_or_setting(path: &Path, text: &[u8]) -> bool {
+    holds_key(text) || mask_settings(path, text).is_some()
+}
+
+/// Returns true for a path on the host at which git, or the operator for git, keeps settings. A mount may begin in a git directory.
+#[must_use]
+pub fn is_git_configuration(path: &Path) -> bool {
+    let mut parts: Vec<&[u8]> = path.iter().map(|part| part.as_bytes()).collect();
+    let Some(name) = parts.pop() else {
         return false;
     };
-    let name = name.as_bytes().to_ascii_lowercase();
+    let name = name.to_ascii_lowercase();
     let is_named = name == b"gitconfig" || name.starts_with(b".gitconfig") || name.ends_with(b".gitconfig");
     let is_git = |part: &[u8]| is_dot_git(part) || part.to_ascii_lowercase().ends_with(b".git");
-    let is_in_git = || dir.parts().any(is_git) || dir.parts().last() == Some(b"git");
+    let is_in_git = || parts.iter().any(|part| is_git(part)) || parts.last() == Some(&b"git".as_slice());
     is_named || matches!(name.as_slice(), b"config" | b"config.worktree") && is_in_git()
 }
 
 fn without_values(text: &[u8]) -> Vec<u8> {
     let shown = String::from_utf8_lossy(text);
     let redacted = redact_ini(&shown, HIDDEN);
-    match redacted == shown {
-        true => text.to_vec(),
-        false => redacted.into_bytes(),
+    let lines = split(text).into_iter().zip(redacted.split_inclusive('\n'));
+    // A line without a secret keeps its bytes, whatever they are.
+    let line = |(line, redacted): (&[u8], &str)| match String::from_utf8_lossy(line) == redacted {
+        true => line.to_vec(),
+        false => redacted.as_bytes().to_vec(),
+    };
+    lines.flat_map(line).collect()
+}
+
+/// State between the lines of a text: true within a private key.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KeyLines(bool);
+
+impl KeyLines {
+    /// Returns the line with a placeholder for the part of a private key in it; `None` if there is none. The lines of a text must be given in
+    /// their order.
+    pub fn masked(&mut self, line: &[u8]) -> Option<Vec<u8>> {
+        let end = line
+            .iter()
+            .rposition(|byte| !b"\r\n".contains(byte))
+            .map_or(0, |at| at + 1);
+        let (line, newline) = line.split_at(end);
+        if self.0 {
+            let is_last = end_of_key(line).is_some();
+            self.0 = !is_last && is_body(line);
+            return (is_last || self.0).then(|| [HIDDEN.as_bytes(), newline].concat());
+        }
+        begins_key(line, None)?;
+        self.0 = end_of_key(line).is_none();
+        Some([without_keys(line).as_slice(), newline].concat())
     }
 }
 
@@ -154,13 +190,12 @@ fn find(text: &[u8], part: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHANGED, holds_key, is_git_configuration, without_keys, without_secrets};
-    use crate::diff::HIDDEN;
-    use crate::model::RelPath;
+    use std::path::Path;
 
-    fn path(path: &str) -> RelPath {
-        RelPath::new(path.as_bytes()).unwrap()
-    }
+    use super::{
+        CHANGED, KeyLines, holds_key, is_git_configuration, mask_settings, without_keys, without_secrets,
+    };
+    use crate::diff::HIDDEN;
 
     #[test]
     fn configuration_of_git_is_known_by_its_path() {
@@ -173,8 +208,9 @@ mod tests {
             ".gitconfig-work",
             "work.gitconfig",
             ".config/git/config",
+            "/home/u/shop.git/config",
         ] {
-            assert!(is_git_configuration(&path(name)), "{name}");
+            assert!(is_git_configuration(Path::new(name)), "{name}");
         }
         for name in [
             "config",
@@ -183,24 +219,61 @@ mod tests {
             "gitconfig.rs",
             ".ssh/config",
         ] {
-            assert!(!is_git_configuration(&path(name)), "{name}");
+            assert!(!is_git_configuration(Path::new(name)), "{name}");
         }
     }
 
     #[test]
     fn a_secret_that_differs_is_said_to() {
-        let config = path(".git/config");
+        let config = Path::new(".git/config");
         let both = |old: &str, new: &str| {
-            let shown = without_secrets([&config, &config], [old.as_bytes(), new.as_bytes()])?;
+            let shown = without_secrets([config, config], [old.as_bytes(), new.as_bytes()])?;
             Some(shown.map(|side| String::from_utf8(side).unwrap()))
         };
         let [old, new] = both("[a]\n\ttoken = MARK\n", "[a]\n\ttoken = MARKED\n").unwrap();
         assert_eq!(old, format!("[a]\n\ttoken = {HIDDEN}\n"));
         assert_eq!(new, format!("[a]\n\ttoken = {CHANGED}\n"));
         assert_eq!(both("[a]\n\ttoken_count = 5\n", "[a]\n"), None);
-        let source = path("main.rs");
+        let source = Path::new("main.rs");
         let code = b"    token = \"MARK\"\n";
-        assert_eq!(without_secrets([&source, &source], [code, code]), None);
+        assert_eq!(without_secrets([source, source], [code, code]), None);
+    }
+
+    #[test]
+    fn a_line_without_a_secret_keeps_its_bytes() {
+        let text = b"[user]\n\tname = Andr\xe9\n[a]\n\ttoken = MARK\r\n";
+        let shown = mask_settings(Path::new(".git/config"), text).unwrap();
+        assert!(shown.starts_with(b"[user]\n\tname = Andr\xe9\n[a]\n"));
+        assert!(!shown.windows(4).any(|part| part == b"MARK"));
+        assert_eq!(shown.iter().filter(|byte| **byte == b'\n').count(), 4);
+    }
+
+    #[test]
+    fn lines_of_private_keys_are_hidden_one_by_one() {
+        let dashes = "-----";
+        let masked = |text: &str| {
+            let mut keys = KeyLines::default();
+            let lines = text.split_inclusive('\n');
+            let line = |line: &str| match keys.masked(line.as_bytes()) {
+                Some(masked) => String::from_utf8(masked).unwrap(),
+                None => line.to_owned(),
+            };
+            lines.map(line).collect::<String>()
+        };
+        let begin = format!("{dashes}BEGIN RSA PRIVATE KEY{dashes}");
+        let end = format!("{dashes}END RSA PRIVATE KEY{dashes}");
+        assert_eq!(
+            masked(&format!("a\n{begin}\nMARK+/=\r\nMARK\n{end}\nb\n")),
+            format!("a\n{HIDDEN}\n{HIDDEN}\r\n{HIDDEN}\n{HIDDEN}\nb\n")
+        );
+        assert_eq!(
+            masked(&format!("k = \"{begin}\\nMARK\\n{end}\\n\"\n")),
+            format!("k = \"{HIDDEN}\\n\"\n")
+        );
+        let code = format!("if line == \"{begin}\" {{\n    return;\n}}\n");
+        assert_eq!(masked(&code), code);
+        let words = format!("{begin}\nis what a key begins with.\n");
+        assert_eq!(masked(&words), format!("{HIDDEN}\nis what a key begins with.\n"));
     }
 
     #[test]

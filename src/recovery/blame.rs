@@ -17,7 +17,7 @@ use super::{Recovery, RecoveryError};
 use crate::capture::{CaptureError, check_mount, is_gone};
 use crate::config::settle_path;
 use crate::contract::{Matcher, Verdict};
-use crate::diff::{MAX_TEXT, SecretGroups, Side, compare, is_secret_path, mask_settings, renames};
+use crate::diff::{KeyLines, MAX_TEXT, SecretGroups, Side, compare, is_secret_path, mask_settings, renames};
 use crate::model::{ByteString, Coverage, Entry, MountRecord, RelPath, SnapshotId, SnapshotRecord};
 use crate::restore::{PathMoment, WorkLog};
 use crate::session::sessions_covering;
@@ -451,9 +451,6 @@ impl Tracer<'_> {
                 .and_then(|at| log.moments().get(at))
                 .map(|moment| moment.snapshot.clone()),
         };
-        let last = log.moments().get(traced.last);
-        let record = last.and_then(|last| self.record(&last.snapshot));
-        let path = record.and_then(|record| Some(Self::mount(&record, host)?.1));
         let (lines, whole) = match traced.body {
             Body::Whole(why) => (Vec::new(), Some(why)),
             Body::Lines { bytes, steps } => {
@@ -461,11 +458,15 @@ impl Tracer<'_> {
                     let lines = text.split_inclusive(|byte| *byte == b'\n');
                     lines.map(<[u8]>::to_vec).collect()
                 };
-                let masked = path.and_then(|path| mask_settings(&path, &bytes));
+                let masked = mask_settings(host, &bytes);
                 let mut masked = masked.map(|text| split(&text)).unwrap_or_default().into_iter();
+                let mut keys = KeyLines::default();
                 let lines = split(&bytes).into_iter().zip(steps);
                 let line = |(text, step): (Vec<u8>, usize)| BlamedLine {
-                    masked: masked.next().filter(|masked| *masked != text),
+                    masked: keys
+                        .masked(&text)
+                        .or(masked.next())
+                        .filter(|masked| *masked != text),
                     text,
                     step,
                 };

@@ -1,14 +1,15 @@
 //! Lines of stored files that match a regular expression.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::rc::Rc;
 
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::RecoveryError;
 use super::find::{FoundPath, FoundPaths, Moment};
-use crate::diff::{MAX_TEXT, end_of_logins, is_binary, mask_settings, masked, masks_the_rest};
-use crate::model::{Content, Digest, RelPath};
+use crate::diff::{KeyLines, MAX_TEXT, end_of_logins, is_binary, mask_settings, masked, masks_the_rest};
+use crate::model::{Content, Digest};
 use crate::store::archive::Piece;
 use crate::store::{PathLookup, Store, StoreError};
 
@@ -107,7 +108,7 @@ impl ContentSearch<'_> {
             self.secret += 1;
             return None;
         }
-        let settings = path.settings.as_ref().filter(|_| !self.shows_secrets);
+        let settings = Some(path.path.as_path()).filter(|_| path.is_settings && !self.shows_secrets);
         let (mut is_binary, mut is_unreadable, mut is_secret) = (false, false, false);
         for (content, moment) in path.contents.iter().rev() {
             match &*self.searched(content, moment, settings) {
@@ -130,7 +131,7 @@ impl ContentSearch<'_> {
         None
     }
 
-    fn searched(&mut self, content: &Content, moment: &Moment, settings: Option<&RelPath>) -> Rc<Searched> {
+    fn searched(&mut self, content: &Content, moment: &Moment, settings: Option<&Path>) -> Rc<Searched> {
         let key = (content.digest, settings.is_some());
         if let Some(known) = self.known.get(&key) {
             return Rc::clone(known);
@@ -147,7 +148,7 @@ impl ContentSearch<'_> {
         &mut self,
         content: &Content,
         moment: &Moment,
-        settings: Option<&RelPath>,
+        settings: Option<&Path>,
     ) -> Result<Searched, StoreError> {
         let mut lines = Lines {
             regex: &self.regex,
@@ -156,6 +157,7 @@ impl ContentSearch<'_> {
             begun: Vec::new(),
             is_masked: false,
             masked: Vec::new(),
+            keys: KeyLines::default(),
             number: 1,
             found: Vec::new(),
             count: 0,
@@ -196,6 +198,7 @@ struct Lines<'r> {
     is_masked: bool,
     /// The lines with placeholders for secrets of git settings; empty if there are none.
     masked: Vec<Vec<u8>>,
+    keys: KeyLines,
     number: u64,
     found: Vec<MatchedLine>,
     count: u64,
@@ -246,13 +249,15 @@ impl Lines<'_> {
 
     fn judge(&mut self, line: &[u8]) {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let key = self.keys.masked(line);
         if !self.regex.is_match(line) {
             return;
         }
         self.count += 1;
         if self.found.len() < MOST_LINES {
             let at = usize::try_from(self.number - 1).unwrap_or(usize::MAX);
-            let shown = self.masked.get(at).map_or(line, Vec::as_slice);
+            let shown = key.as_ref().or_else(|| self.masked.get(at));
+            let shown = shown.map_or(line, Vec::as_slice);
             let shown = shown.strip_suffix(b"\n").unwrap_or(shown);
             self.found.push(MatchedLine {
                 number: self.number,

@@ -69,8 +69,8 @@ pub struct FoundPath {
     pub now: Presence,
     /// True if the content is not shown unless the operator asks for it.
     pub is_secret: bool,
-    /// Its path below the mount, if git keeps settings there.
-    pub(super) settings: Option<RelPath>,
+    /// True if git keeps settings there.
+    pub(super) is_settings: bool,
     /// Contents that it had, each with the first snapshot that shows it, oldest first.
     pub(super) contents: Vec<(Content, Moment)>,
 }
@@ -597,7 +597,7 @@ fn merged(one: FoundPath, other: FoundPath) -> FoundPath {
         versions: old.versions.max(new.versions),
         // The contents of both are searched.
         is_secret: old.is_secret || new.is_secret,
-        settings: new.settings.or(old.settings),
+        is_settings: new.is_settings || old.is_settings,
         contents,
         ..new
     }
@@ -710,8 +710,8 @@ impl Timeline {
                 None => Presence::Unknown,
             },
             is_secret: track.is_secret || track.groups.iter().any(|group| secret.contains(group)),
+            is_settings: is_git_configuration(&path.on_host(&self.root)),
             path: path.on_host(&self.root),
-            settings: Some(path).filter(is_git_configuration),
             entry: track.entry,
             first: track.first,
             changed: track.changed,

@@ -35,7 +35,7 @@ pub struct PathHistory {
 pub struct BlamedLine {
     /// Content with its newline.
     pub text: Vec<u8>,
-    /// Content with a placeholder for the secret of a git setting in it; `None` if it holds none.
+    /// Content with a placeholder for the secret of a git setting, or the part of a private key, in it; `None` if it holds none.
     pub masked: Option<Vec<u8>>,
     /// Position in [`PathHistory::steps`] of the change that wrote it.
     pub step: usize,

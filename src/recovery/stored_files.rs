@@ -407,13 +407,13 @@ impl StoredFiles {
             return Ok(file.is_secret);
         }
         let mut begun = Vec::new();
-        if is_git_configuration(&file.below) {
+        if is_git_configuration(&file.path) {
             // A value may span lines.
             self.stream(file, &mut |block| {
                 begun.extend_from_slice(block);
                 begun.len() <= LONGEST
             })?;
-            let is_found = holds_passwords(&begun) || mask_settings(&file.below, &begun).is_some();
+            let is_found = holds_passwords(&begun) || mask_settings(&file.path, &begun).is_some();
             return Ok(is_found || begun.len() > LONGEST);
         }
         // Whole lines at a time: a login does not span two.

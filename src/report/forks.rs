@@ -104,14 +104,15 @@ pub(crate) struct OutsideGitDocument {
     /// Directory of the copy in which git runs.
     #[serde(flatten)]
     directory: HostPathDocument,
-    /// Absolute path of the repository, the part of one, or the work tree that git reads and writes then.
-    place: String,
+    /// Absolute path of the repository, the part of one, or the work tree that git reads and writes then; null if it is not known, because a
+    /// file of the repository is too large or cannot be read.
+    place: Option<String>,
     /// The same in base64, when it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     place_bytes: Option<String>,
     /// Exact path of `place`.
     #[serde(skip)]
-    place_exact: PathBuf,
+    place_exact: Option<PathBuf>,
 }
 
 impl OutsideGitDocument {
@@ -121,23 +122,31 @@ impl OutsideGitDocument {
     }
 
     fn new(found: &OutsideGit) -> Self {
-        let place = HostPathDocument::new(&found.place);
+        let place = found.place.as_deref().map(HostPathDocument::new);
+        let (place, place_bytes, place_exact) = match place {
+            Some(place) => (Some(place.path), place.path_bytes, Some(place.exact)),
+            None => (None, None, None),
+        };
         Self {
             directory: HostPathDocument::new(&found.directory),
-            place: place.path,
-            place_bytes: place.path_bytes,
-            place_exact: place.exact,
+            place,
+            place_bytes,
+            place_exact,
         }
     }
 
     /// Describes it in one line.
     pub(crate) fn line(&self) -> String {
-        let (directory, place) = (&self.directory.exact, &self.place_exact);
-        format!(
-            "git in {} works on {}, which is outside of this copy",
-            sanitize::path(directory),
-            sanitize::path(place)
-        )
+        let directory = sanitize::path(&self.directory.exact);
+        match &self.place_exact {
+            Some(place) => format!(
+                "git in {directory} uses {}, outside this copy: commits and resets there change the original",
+                sanitize::path(place)
+            ),
+            None => format!(
+                "git in {directory} may use a place outside this copy: a file of the repository cannot be read"
+            ),
+        }
     }
 }
 

@@ -13,7 +13,9 @@ use super::scope::{Merging, Scope};
 use super::states::same;
 use super::vcs_stores::Stores;
 use crate::contract::PrivateFiles;
-use crate::diff::{Change, MergeLabels, MergeSides, Overlap, is_binary, is_secret_path, merge};
+use crate::diff::{
+    Change, MergeLabels, MergeSides, Overlap, holds_key_or_setting, is_binary, is_secret_path, merge,
+};
 use crate::git_directories::Repositories;
 use crate::model::{Composition, Content, Coverage, Entry, Manifest, RelPath, SnapshotRecord};
 use crate::store::{Blobs, Store};
@@ -360,7 +362,10 @@ fn one(
             overlaps: merged.overlaps,
             is_secret: entries
                 .iter()
-                .any(|entry| is_secret_path(root.path(), &change.path, Some(entry))),
+                .any(|entry| is_secret_path(root.path(), &change.path, Some(entry)))
+                || [&base, &ours, &theirs]
+                    .iter()
+                    .any(|text| holds_key_or_setting(&change.path.on_host(root.path()), text)),
         });
     }
     let has_markers = || {

@@ -172,7 +172,46 @@ fn a_name_that_comes_later_hides_the_others() {
         let refused = ask(&["cat", &format!("{id}:closing"), shown]).code(2);
         refused.shows("is likely to hold secrets");
     }
-    ask(&["find", "--content", "MARK"]).hides("MARK1");
+    ask(&["find", "--content", "MARK"])
+        .code_in(&[0, 1])
+        .hides("MARK1");
+}
+
+#[test]
+fn lines_of_a_private_key_are_hidden_in_the_past() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    let key = "-----BEGIN RSA PRIVATE KEY-----\nMARKA\nMARKB\n-----END RSA PRIVATE KEY-----\n";
+    Build::at(&project).file("deploy.txt", format!("SHOWN1\n{key}SHOWN2\n"));
+    sandbox.launch(&project, "true");
+    let ask = |words: &[&str]| sandbox.command(words).inside(&project).run().ok();
+    ask(&["blame", "deploy.txt"])
+        .shows("SHOWN1")
+        .shows("SHOWN2")
+        .hides("MARK");
+    ask(&["find", "--content", "SHOWN1|MARK"])
+        .shows("SHOWN1")
+        .hides("MARK");
+    ask(&["find", "--content", "SHOWN2"]).shows("SHOWN2");
+    ask(&["find", "--content", "MARK", "--show-secrets"]).shows("MARKA");
+}
+
+/// The mount begins in the repository, so that its name is not in the path below it.
+#[test]
+fn secrets_in_settings_of_a_bare_repository_are_hidden() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop.git");
+    let git = std::process::Command::new("git")
+        .args(["init", "-q", "--bare"])
+        .arg(&project)
+        .status();
+    assert!(git.unwrap().success());
+    let config = fs::read_to_string(project.join("config")).unwrap();
+    fs::write(project.join("config"), format!("{config}[a]\n\ttoken = MARK\n")).unwrap();
+    let id = sandbox.launch(&project, "true");
+    let ask = |words: &[&str]| sandbox.command(words).inside(&project).run();
+    ask(&["cat", &id, "config"]).code(2).hides("MARK");
+    ask(&["blame", "config"]).ok().hides("MARK");
 }
 
 #[test]

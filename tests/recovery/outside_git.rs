@@ -48,7 +48,7 @@ fn warned(sandbox: &Sandbox, id: &str, below: &str, place: &Path, asked: &str) {
         let said = git.git(&["rev-parse", asked]);
         assert_eq!(Path::new(said.trim_end()), place);
         let line = format!(
-            "warning: git in {} works on {}, which is outside of this copy",
+            "warning: git in {} uses {}, outside this copy",
             directory.display(),
             place.display()
         );
@@ -151,7 +151,7 @@ fn an_agent_that_forks_is_warned() {
     let mut client = Client::start(&sandbox, &project, &[], Era::Initialize);
     client.call("snapshot_create", json!({"name": "s1"})).ok();
     let fork = client.call("snapshot_fork", json!({"name": "s1"})).ok();
-    let line = format!("works on {}, which is outside of this copy", project.display());
+    let line = format!("uses {}, outside this copy", project.display());
     assert!(fork.text.contains(&line), "{fork:?}");
     assert_eq!(fork.at("/outside_git/0/place"), project.to_str().unwrap());
     assert_eq!(fork.at("/outside_git/0/path"), fork.at("/directory"));

@@ -19,6 +19,7 @@ const SIZE: usize = 4 << 20;
 const ANSWERED: u64 = 3 << 20;
 /// From so many files on, the whole file system is written back before they are read.
 const MANY: usize = 300;
+const FEW: usize = 20;
 
 /// Writes the bytes of one file over another one with a single call.
 const PROGRAM: &str = "
@@ -42,7 +43,7 @@ impl Drop for Call {
 }
 
 /// The last quarter of what the call writes lies on a disk that does not answer yet.
-fn captured_whole(mount: impl Fn(&Path) -> Option<Volume>) {
+fn captured_whole(files: usize, mount: impl Fn(&Path) -> Option<Volume>) {
     let Some(python) = tool("python3") else {
         skip("a write that takes long", "python3 is not installed");
         return;
@@ -59,7 +60,7 @@ fn captured_whole(mount: impl Fn(&Path) -> Option<Volume>) {
     let project = disk.join("project");
     Build::at(&project).file("image", vec![b'A'; SIZE]).aged();
     let id = sandbox.begin(&project);
-    for number in 0..MANY {
+    for number in 0..files {
         fs::write(project.join(format!("new-{number}")), number.to_string()).unwrap();
     }
     rules.held.store(ANSWERED, Ordering::SeqCst);
@@ -96,6 +97,7 @@ fn captured_whole(mount: impl Fn(&Path) -> Option<Volume>) {
 
 rows! {
     captured_whole:
-    a_file_that_one_call_is_filling_is_captured_whole(|at| Volume::image(at, "ext4", 64 << 20, &["mkfs.ext4", "-q"]));
-    a_file_that_one_call_is_filling_in_memory_is_captured_whole(Volume::tmpfs);
+    a_file_that_one_call_is_filling_is_captured_whole(MANY, |at| Volume::image(at, "ext4", 64 << 20, &["mkfs.ext4", "-q"]));
+    a_file_that_one_call_is_filling_beside_few_is_captured_whole(FEW, |at| Volume::image(at, "ext4", 64 << 20, &["mkfs.ext4", "-q"]));
+    a_file_that_one_call_is_filling_in_memory_is_captured_whole(MANY, Volume::tmpfs);
 }

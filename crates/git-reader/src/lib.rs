@@ -1,8 +1,8 @@
 //! Reads git repositories by their files. Git is never started: what a stranger wrote into a repository can make it run
 //! programs.
 //!
-//! Every byte is taken for hostile: each read is bounded, no link is followed (but by its text in [`places_outside`]), nothing outside the
-//! [`Files`] is read, and what cannot be read is an error or stands in [`Repository::doubts`].
+//! Every byte is taken for hostile: each read is bounded, no link is followed ([`places_outside`] reads their targets as text), nothing
+//! outside the [`Files`] is read, and what cannot be read is an error or stands in [`Repository::doubts`].
 
 mod config;
 mod config_files;

@@ -13,15 +13,28 @@ use super::{Files, Found, GitError};
 use handle_fs::RelPath;
 
 /// Parts of a git directory that git writes. Each may be a link, as `git-new-workdir` makes them.
-const WRITTEN: [&str; 7] = [
+const WRITTEN: [&str; 18] = [
     "HEAD",
     "config",
     "index",
+    "info",
+    "lfs",
     "logs",
+    "logs/HEAD",
+    "logs/refs",
+    "modules",
     "objects",
+    "objects/info",
+    "objects/pack",
     "packed-refs",
     "refs",
+    "refs/heads",
+    "refs/remotes",
+    "refs/tags",
+    "worktrees",
 ];
+/// Maximum bytes of a path that Linux takes; a longer one leads nowhere.
+const MOST_PATH: usize = 4096;
 /// Maximum number of links on the way to a place, as in Linux.
 const MOST_LINKS: usize = 40;
 
@@ -36,24 +49,22 @@ enum End {
 /// Returns the places outside of the tree that git works on when it runs in `work`: its git directory, the one that all work trees
 /// share, parts of these that are links, and the work tree that the configuration names. Empty if there is no repository.
 ///
-/// Only the text of files and links in the tree decides. An absolute path that leads back into it is inside.
-///
-/// # Errors
-/// [`GitError`] if a file that git would read cannot be read.
-pub fn places_outside(files: &dyn Files, work: &RelPath) -> Result<Vec<PathBuf>, GitError> {
-    let Some(host) = files.host_path() else {
-        return Ok(Vec::new());
-    };
-    let tree = Tree { files, host };
+/// Only the text of files and links in the tree decides. An absolute path that leads back into it is inside. Git may read what is too large
+/// to be read here, so there may be more places; the error says so.
+pub fn places_outside(files: &dyn Files, work: &RelPath) -> (Vec<PathBuf>, Option<GitError>) {
     let mut found = Vec::new();
-    match tree.git_directory(work)? {
-        Some(End::Inside(own)) => tree.of_git_directory(&own, &mut found)?,
-        Some(End::Outside(place)) => found.push(place),
-        None => {}
-    }
+    let unread = files.host_path().map_or(Ok(()), |host| {
+        let tree = Tree { files, host };
+        match tree.git_directory(work)? {
+            Some(End::Inside(own)) => tree.of_git_directory(&own, &mut found)?,
+            Some(End::Outside(place)) => found.push(place),
+            None => {}
+        }
+        Ok(())
+    });
     found.sort();
     found.dedup();
-    Ok(found)
+    (found, unread.err())
 }
 
 /// The tree, and its path on the host.
@@ -137,8 +148,12 @@ impl Tree<'_> {
         }
     }
 
-    /// Follows a path of the host, or one relative to `base`, and the links in the tree on its way. `None` if these never end.
+    /// Follows a path of the host, or one relative to `base`, and the links in the tree on its way. `None` if it leads nowhere: these never end,
+    /// or a path is too long.
     fn follow(&self, base: &RelPath, path: &[u8]) -> Result<Option<End>, GitError> {
+        if path.len() > MOST_PATH {
+            return Ok(None);
+        }
         let mut at = base.on_host(self.host);
         let mut left: VecDeque<Vec<u8>> = VecDeque::new();
         let mut links = 0;

@@ -23,13 +23,13 @@ pub fn file_system(handle: impl AsHandle) -> io::Result<FileSystem> {
 #[must_use]
 pub fn write_back(file: impl AsHandle) -> bool {
     let file = file.as_handle();
+    await_write(file);
     match kernel::write_back(file) {
         // Another machine has asked its own file system.
         Ok(Some(done)) if matches!(file, HandleRef::There(_)) => done,
         Ok(Some(done)) => done && file_system(file).is_ok_and(|facts| facts.writes_back),
         // No map of extents: a disk's file system writes back before fdatasync returns, one in memory does nothing.
         Ok(None) => {
-            await_write(file);
             let facts = file_system(file);
             facts.is_ok_and(|facts| facts.writes_back && !facts.layered) && kernel::fdatasync(file).is_ok()
         }
@@ -37,13 +37,13 @@ pub fn write_back(file: impl AsHandle) -> bool {
     }
 }
 
-/// Waits until a `write(2)` that is filling the file has ended.
+/// Waits until a `write(2)` that is filling the file has ended; so does [`write_back`].
 ///
-/// The kernel moves the times when such a call begins, and ext4 lets a reader see what it has done by then: without this, half of its
-/// bytes would be read between two equal times. It holds the inode's lock, which looking for data takes; so does [`write_back`].
+/// The kernel moves the times when such a call begins, and ext4, btrfs and tmpfs let a reader see what it has done by then: without this,
+/// half of its bytes would be read between two equal times. Another machine does it where it reads or writes back. Where times are not
+/// trusted, files are read again each time, and a request for each would be slow.
 pub fn await_write(file: impl AsHandle) {
-    // Only the lock counts, not where the data is, nor whether the file system can say.
-    let _ = kernel::seek(file, SeekFrom::Data(0));
+    kernel::take_inode_lock(file);
 }
 
 /// Properties that identify a file system and survive a remount.

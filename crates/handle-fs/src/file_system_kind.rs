@@ -3,7 +3,7 @@
 /// Known properties of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSystem {
-    /// True if every change of metadata and every `write(2)` moves the ctime. Where it is false, a file whose size is 0 may have content.
+    /// True if every change of metadata and every `write(2)` moves the ctime.
     pub trusted_ctime: bool,
     /// True if a store through a mapping also moves the ctime, once the file's dirty pages were written back: that write-protects
     /// them, so the next store faults. False for file systems in memory, which write nothing back. For a layered file system only
@@ -14,6 +14,8 @@ pub struct FileSystem {
     pub shows_holes: bool,
     /// True if it shows several directories as one (overlayfs). An object in a lower layer is copied up when it is changed.
     pub layered: bool,
+    /// True if a file whose size is 0 has no content. The kernel makes up the files of `/proc` as they are read, and servers of FUSE and 9p may.
+    pub exact_sizes: bool,
 }
 
 impl FileSystem {
@@ -23,6 +25,7 @@ impl FileSystem {
         writes_back: false,
         shows_holes: false,
         layered: false,
+        exact_sizes: true,
     };
 
     /// Facts about the file system with a number of Linux' `statfs(2)`.
@@ -30,8 +33,8 @@ impl FileSystem {
     pub fn of(magic: u64) -> Self {
         /// FUSE, 9p, NFS, SMB (three), virtiofs shows FUSE's, AFS, Ceph, vboxsf, FAT, exFAT.
         const UNTRUSTED: [u64; 11] = [
-            0x6573_5546,
-            0x0102_1997,
+            FUSE,
+            PLAN_9,
             0x6969,
             0x517b,
             0xff53_4d42,
@@ -65,15 +68,19 @@ impl FileSystem {
             0x6759_6969,
             0x6e66_7364,
         ];
+        const FUSE: u64 = 0x6573_5546;
+        const PLAN_9: u64 = 0x0102_1997;
         const OVERLAY: u64 = 0x794c_7630;
         /// tmpfs (also devtmpfs), ramfs, hugetlbfs.
         const IN_MEMORY: [u64; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
-        let trusted_ctime = !UNTRUSTED.contains(&magic) && !MADE_UP.contains(&magic);
+        let made_up = MADE_UP.contains(&magic);
+        let trusted_ctime = !UNTRUSTED.contains(&magic) && !made_up;
         Self {
             trusted_ctime,
             writes_back: trusted_ctime && !IN_MEMORY.contains(&magic),
             shows_holes: trusted_ctime,
             layered: magic == OVERLAY,
+            exact_sizes: !made_up && ![FUSE, PLAN_9].contains(&magic),
         }
     }
 }

@@ -65,7 +65,9 @@ mod stat;
 
 pub(super) use attributes::{get_xattr, inode_flags, list_xattr, remove_xattr, set_inode_flags, set_xattr};
 pub(super) use clock::clock;
-pub(super) use content::{fdatasync, ftruncate, pread, pwrite, read, seek, share_blocks, write, write_back};
+pub(super) use content::{
+    fdatasync, ftruncate, pread, pwrite, read, seek, share_blocks, take_inode_lock, write, write_back,
+};
 pub(super) use stat::{stat, stat_itself};
 
 pub(super) fn openat(dir: impl AsHandle, path: impl Named, flags: OFlags, mode: Mode) -> Result<Handle> {

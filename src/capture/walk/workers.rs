@@ -36,7 +36,7 @@ pub(super) fn run(
         tally,
         unchanged,
         guard: Guard::of(walk.root, walk.matcher.guarded(), walk.store),
-        trusts_sizes: walk.root.file_system().is_ok_and(|facts| facts.trusted_ctime),
+        trusts_sizes: walk.root.file_system().is_ok_and(|facts| facts.exact_sizes),
     };
     let failed: Mutex<Option<CaptureError>> = Mutex::new(None);
     let fail = |error| {

@@ -1,12 +1,13 @@
 //! An open file: parts of its content, unless they are likely to hold secrets.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use super::BrowseError;
 use super::tree::{SnapshotTree, lock};
 use crate::diff::{holds_passwords, is_binary, is_git_configuration, mask_settings};
-use crate::model::{Content, RelPath};
+use crate::model::Content;
 use crate::store::OpenContent;
 
 /// Text of at most this size is searched for logins as a whole before it is shown, in bytes. A larger one is searched part by part as it is
@@ -37,7 +38,7 @@ impl OpenedFile {
         shows_secrets: bool,
     ) -> Result<Self, BrowseError> {
         let content = tree.content(number, shows_secrets)?;
-        let path = tree.path(number)?;
+        let path = tree.host_path(number)?;
         let mut file = Self {
             content: tree.blobs.open_content(&content)?,
             tree,
@@ -95,7 +96,7 @@ impl OpenedFile {
     }
 
     /// Fails if a git configuration holds a secret, or is too large to find out.
-    fn ensure_no_secret_setting(&self, path: &RelPath) -> Result<(), BrowseError> {
+    fn ensure_no_secret_setting(&self, path: &Path) -> Result<(), BrowseError> {
         let whole = usize::try_from(WHOLE).unwrap_or(usize::MAX);
         match self.size() > WHOLE || mask_settings(path, &self.bytes(0, whole)?).is_some() {
             true => Err(BrowseError::Hidden),

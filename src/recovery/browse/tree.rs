@@ -131,9 +131,14 @@ impl SnapshotTree {
         self.at(number).map(|(_, entry)| entry)
     }
 
-    pub(super) fn path(&self, number: u64) -> Result<RelPath, BrowseError> {
+    fn path(&self, number: u64) -> Result<RelPath, BrowseError> {
         let (directory, entry) = self.at(number)?;
         Ok(directory.map_or_else(RelPath::root, |directory| directory.path.join(&entry.name)))
+    }
+
+    /// Returns the path of an entry at its original place.
+    pub(super) fn host_path(&self, number: u64) -> Result<PathBuf, BrowseError> {
+        Ok(self.path(number)?.on_host(&self.root))
     }
 
     /// Returns the number of the entry at a path.

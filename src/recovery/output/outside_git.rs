@@ -13,13 +13,12 @@ use handle_fs::Root;
 pub struct OutsideGit {
     /// Directory of the copy in which git runs.
     pub directory: PathBuf,
-    /// Repository, part of one, or work tree that git reads and writes then. It need not exist.
-    pub place: PathBuf,
+    /// Repository, part of one, or work tree that git reads and writes then. It need not exist. `None` if it is not known, because a file of
+    /// the repository cannot be read.
+    pub place: Option<PathBuf>,
 }
 
 /// Finds the places outside of what a job wrote that git in it works on. The mounts of one job are one copy.
-///
-/// A repository that cannot be read is passed over: git cannot read it either.
 pub(in crate::recovery) fn outside_git(job: &Job<'_>) -> Vec<OutsideGit> {
     let Ok(root) = Root::open(job.store.transports(), job.directory) else {
         return Vec::new();
@@ -36,11 +35,18 @@ pub(in crate::recovery) fn outside_git(job: &Job<'_>) -> Vec<OutsideGit> {
         for work in work_trees(&part.manifest) {
             let names = work.parts().filter_map(|name| Name::new(name).ok());
             let in_copy = names.fold(top.clone(), |path, name| path.join(&name));
-            let places = places_outside(&live, &in_copy).unwrap_or_default();
-            found.extend(places.into_iter().map(|place| OutsideGit {
-                directory: work.on_host(&directory),
-                place,
-            }));
+            let (places, unread) = places_outside(&live, &in_copy);
+            let unknown = unread.map(|_| None);
+            found.extend(
+                places
+                    .into_iter()
+                    .map(Some)
+                    .chain(unknown)
+                    .map(|place| OutsideGit {
+                        directory: work.on_host(&directory),
+                        place,
+                    }),
+            );
         }
     }
     found

@@ -13,7 +13,9 @@ use handle_fs::remote::Transports;
 #[track_caller]
 fn outside(scratch: &Scratch, top: &str, work: &str) -> Vec<PathBuf> {
     let root = Root::open(&Transports::default(), &scratch.dir.join(top)).unwrap();
-    places_outside(&Live::new(&root), &rel(work)).unwrap()
+    let (found, unread) = places_outside(&Live::new(&root), &rel(work));
+    assert!(unread.is_none(), "{unread:?}");
+    found
 }
 
 fn init(scratch: &Scratch, at: &str) {
@@ -99,6 +101,28 @@ fn a_common_directory_and_links_lead_outside() {
     fs::remove_file(scratch.dir.join("repo/way")).unwrap();
     symlink("way", scratch.dir.join("repo/way")).unwrap();
     assert!(elsewhere("repo").is_empty(), "git finds nothing there either");
+}
+
+#[test]
+fn a_large_configuration_hides_no_other_place() {
+    let scratch = Scratch::empty();
+    init(&scratch, "repo");
+    fs::remove_dir_all(scratch.dir.join("repo/.git/refs/heads")).unwrap();
+    symlink("/elsewhere/heads", scratch.dir.join("repo/.git/refs/heads")).unwrap();
+    scratch.write("repo/.git/config", "# a comment\n".repeat(1 << 19));
+    let root = Root::open(&Transports::default(), &scratch.dir.join("repo")).unwrap();
+    let (found, unread) = places_outside(&Live::new(&root), &rel(""));
+    assert_eq!(found, [PathBuf::from("/elsewhere/heads")]);
+    assert!(unread.is_some());
+}
+
+#[test]
+fn a_path_that_is_too_long_leads_nowhere() {
+    let scratch = Scratch::empty();
+    init(&scratch, "repo");
+    let long = "a/../".repeat(200_000);
+    scratch.write("repo/.git/config", format!("[core]\nworktree = {long}..\n"));
+    assert!(outside(&scratch, "repo", "").is_empty());
 }
 
 #[test]

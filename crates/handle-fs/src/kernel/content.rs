@@ -59,6 +59,23 @@ pub(crate) fn ftruncate(handle: impl AsHandle, length: u64) -> Result<()> {
     rustix::fs::ftruncate(handle, length)
 }
 
+/// Takes the lock of a file here that `write(2)` holds while it fills it, and lets it go, where times are trusted. Looking for data takes it,
+/// here behind the end of any file: nothing is looked up, and the position stays.
+pub(crate) fn take_inode_lock(handle: impl AsHandle) {
+    let HandleRef::Here(handle) = handle.as_handle() else {
+        return;
+    };
+    // There each call is alone.
+    #[cfg(any(test, debug_assertions, feature = "simulated"))]
+    if crate::simulated::world().is_some() {
+        return;
+    }
+    if own::file_system(handle).is_ok_and(|facts| facts.trusted_ctime) {
+        // Only the lock counts, not the answer.
+        let _ = rustix::fs::seek(handle, SeekFrom::Data(u64::MAX >> 1));
+    }
+}
+
 /// Writes a file's dirty pages back, and waits for that, by asking for its extents in their final state (`FIEMAP_FLAG_SYNC`):
 /// unlike `fsync` it flushes no disk cache, and a layered file system passes it on. `None` where there is no map of extents.
 pub(crate) fn write_back(handle: impl AsHandle) -> Result<Option<bool>> {

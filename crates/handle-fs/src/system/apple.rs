@@ -334,8 +334,10 @@ fn type_name(handle: BorrowedFd<'_>) -> Result<Vec<u8>> {
 }
 
 pub(crate) fn file_system(handle: BorrowedFd<'_>) -> Result<FileSystem> {
+    let name = type_name(handle)?;
     Ok(FileSystem {
-        trusted_ctime: is_own(&type_name(handle)?),
+        trusted_ctime: is_own(&name),
+        exact_sizes: !name.windows(4).any(|part| part == b"fuse"),
         ..FileSystem::UNKNOWN
     })
 }

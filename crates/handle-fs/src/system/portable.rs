@@ -97,6 +97,7 @@ pub(crate) fn file_system(handle: BorrowedFd<'_>) -> Result<FileSystem> {
     let known = own::file_system(handle)?;
     Ok(FileSystem {
         trusted_ctime: known.trusted_ctime,
+        exact_sizes: known.exact_sizes,
         ..FileSystem::UNKNOWN
     })
 }

@@ -75,8 +75,8 @@ fn paths_ids_and_commands_are_copied() {
         words,
         [
             "edit",
-            "--",
             "rc-p0wm3c8d-shop:sn-baseline00000",
+            "--",
             "/home/o/src/shop/src/main.rs"
         ]
     );
