@@ -63,7 +63,8 @@ pub fn places_outside(files: &dyn Files, work: &RelPath) -> (Vec<PathBuf>, Optio
         Ok(())
     });
     found.sort();
-    found.dedup();
+    // A link to a directory leads to all in it.
+    found.dedup_by(|place, before| place.starts_with(before));
     (found, unread.err())
 }
 
