@@ -641,6 +641,9 @@ impl<'s, 'a> Worker<'s, 'a> {
     /// built still, so that the first failure in that order is always the one that is told.
     fn work(&mut self, run: &[usize], builder: &Builder<'_>, limit: &AtomicUsize) -> Done {
         let mut done = Done::default();
+        let next = run.iter().filter_map(|number| self.site.planned(*number));
+        let next = next.filter_map(|object| object.entry.content());
+        builder.blobs.read_ahead(&mut self.reader, next);
         for number in run.iter().copied() {
             let Some(object) = self.site.planned(number) else {
                 continue;

@@ -52,9 +52,14 @@ impl BlobPlace {
     }
 }
 
-/// One thread's way through the content: what it decompressed last.
+/// One thread's way through the content.
 #[derive(Default)]
-pub struct BlobReader(Option<(u32, DecodeBuffers)>);
+pub struct BlobReader {
+    /// What it decompressed last.
+    decoded: Option<(u32, DecodeBuffers)>,
+    /// What it read ahead on another machine ([`super::Blobs::read_ahead`]).
+    pub(super) ahead: HashMap<Digest, Vec<u8>>,
+}
 
 impl ArchiveBlobs {
     /// Opens archives of a store, and notes those that do not open.
@@ -199,8 +204,10 @@ impl ArchiveBlobs {
             return Ok(false);
         };
         let (archive, blob) = self.place(digest)?;
-        reader.0.take_if(|(held, _)| *held != at);
-        let (_, desk) = reader.0.get_or_insert_with(|| (at, DecodeBuffers::default()));
+        reader.decoded.take_if(|(held, _)| *held != at);
+        let (_, desk) = reader
+            .decoded
+            .get_or_insert_with(|| (at, DecodeBuffers::default()));
         archive.stream_at(desk, blob, each)?;
         Ok(true)
     }

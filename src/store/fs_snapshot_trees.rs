@@ -1,7 +1,9 @@
 //! Content that no archive holds, because a snapshot of the file system has it, which is kept for that.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use foldhash::fast::RandomState;
@@ -9,13 +11,16 @@ use foldhash::fast::RandomState;
 use super::StoreError;
 use super::archive::Piece;
 use super::archive_blobs::ArchiveBlobs;
-use crate::model::{Digest, Manifest, RelPath, SnapshotRecord};
+use crate::model::{Content, Digest, Manifest, RelPath, SnapshotRecord, Time};
 use handle_fs::File;
 use handle_fs::remote::Transports;
-use handle_fs::{MountError, Root};
+use handle_fs::{MountError, NodeKind, Root, Wanted};
 
 /// So much is read at once (bytes).
 const ROOM: usize = 1 << 20;
+/// A file of more bytes is read by itself, and files of so many are read together.
+const SMALL: u64 = 256 << 10;
+const TOGETHER: u64 = 2 << 20;
 
 /// All mounts of a snapshot whose contents are there.
 #[derive(Default)]
@@ -27,6 +32,8 @@ struct KeptTree {
     transports: Transports,
     manifest: Manifest,
     places: OnceLock<HashMap<Digest, RelPath, RandomState>>,
+    /// The contents whose files its directories list.
+    listed: OnceLock<HashSet<Digest, RandomState>>,
     /// `Err`: why it cannot be opened.
     root: OnceLock<Result<Root, MountError>>,
 }
@@ -42,6 +49,7 @@ impl KeptTrees {
                 transports: blobs.transports().clone(),
                 manifest: blobs.manifest(mount.manifest.as_ref()?).ok()?,
                 places: OnceLock::new(),
+                listed: OnceLock::new(),
                 root: OnceLock::new(),
             })
         });
@@ -53,9 +61,25 @@ impl KeptTrees {
         self.0.iter().any(|tree| tree.places().contains_key(digest))
     }
 
-    /// Returns true if the content can be opened in one of them.
+    /// Returns true if one of them lists a file that should have the content.
     pub(super) fn have(&self, digest: &Digest) -> bool {
-        self.open(digest).is_some()
+        self.0.iter().any(|tree| tree.lists(digest))
+    }
+
+    /// Returns true if no mount has any.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Reads small content that is on other machines with few requests. Lacks what has to be read by itself. The caller compares
+    /// what was read with the digest.
+    pub(super) fn load<'c>(&self, wanted: impl Iterator<Item = &'c Content>) -> HashMap<Digest, Vec<u8>> {
+        let wanted: Vec<&Content> = wanted.filter(|content| content.size <= SMALL).collect();
+        let mut loaded = HashMap::new();
+        for tree in &self.0 {
+            tree.load(&wanted, &mut loaded);
+        }
+        loaded
     }
 
     /// Returns a message for content that should be in one of them; `None` for other content.
@@ -132,6 +156,73 @@ impl KeptTree {
             let contents = files.filter_map(|(path, entry)| Some((entry.content()?.digest, path)));
             contents.collect()
         })
+    }
+
+    /// Returns true if the file of the content is listed. Each directory is listed once, which takes less than to open each file.
+    fn lists(&self, digest: &Digest) -> bool {
+        let listed = || {
+            let mut places: BTreeMap<&[u8], HashMap<&[u8], Digest>> = BTreeMap::new();
+            for (digest, path) in self.places() {
+                let (parent, name) = path.halves();
+                places.entry(parent).or_default().insert(name, *digest);
+            }
+            let mut listed = HashSet::default();
+            for (parent, names) in places {
+                let directory = RelPath::new(parent).ok();
+                let looked = directory.and_then(|path| self.root().as_ref().ok()?.look_below(&path).ok());
+                let children = looked.and_then(|(_, _, looked)| Some(looked.ok()?.children));
+                listed.extend(children.into_iter().flatten().filter_map(|(name, stat)| {
+                    let is_file = stat.is_ok_and(|stat| stat.kind == NodeKind::File);
+                    names.get(name.as_slice()).filter(|_| is_file).copied()
+                }));
+            }
+            listed
+        };
+        self.places().contains_key(digest) && self.listed.get_or_init(listed).contains(digest)
+    }
+
+    fn far(&self) -> Option<&Root> {
+        self.root().as_ref().ok().filter(|root| root.is_far())
+    }
+
+    /// Reads what is wanted and not loaded yet, in parts of at most [`TOGETHER`] bytes.
+    fn load(&self, wanted: &[&Content], loaded: &mut HashMap<Digest, Vec<u8>>) {
+        let mut parts: BTreeMap<&[u8], Vec<(&[u8], &Content)>> = BTreeMap::new();
+        let mut bytes = 0;
+        for content in wanted {
+            if !loaded.contains_key(&content.digest)
+                && bytes < TOGETHER
+                && let Some(path) = self.places().get(&content.digest)
+            {
+                let (parent, name) = path.halves();
+                parts.entry(parent).or_default().push((name, content));
+                bytes += content.size;
+            }
+        }
+        let Some(root) = self.far().filter(|_| !parts.is_empty()) else {
+            return;
+        };
+        let mut asked: Vec<(&Path, Vec<Wanted<'_>>)> = Vec::with_capacity(parts.len());
+        for (parent, files) in &parts {
+            let files = files.iter().map(|(name, content)| Wanted {
+                name: OsStr::from_bytes(name),
+                size: content.size,
+                last: Time::default(),
+                write_back: false,
+            });
+            asked.push((Path::new(OsStr::from_bytes(parent)), files.collect()));
+        }
+        let told = root.load(&asked);
+        for (files, told) in parts.into_values().zip(told.unwrap_or_default()) {
+            for ((_, content), file) in files.into_iter().zip(told.unwrap_or_default()) {
+                if let Ok(file) = file
+                    && (file.stat.kind, file.dense, file.data.len() as u64)
+                        == (NodeKind::File, true, content.size)
+                {
+                    loaded.insert(content.digest, file.data);
+                }
+            }
+        }
     }
 
     fn root(&self) -> &Result<Root, MountError> {

@@ -14,6 +14,8 @@ use handle_fs::parallel;
 
 /// So many archives are looked at before others may use the store alone.
 const AT_ONCE: usize = 16;
+/// So many contents that lie in no archive are one piece of work.
+const LOOSE: usize = 64;
 
 /// Something that is not as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -284,9 +286,9 @@ impl Check<'_> {
                 self.out.interrupted = true;
                 return;
             }
-            let what = match blobs.has(&content.digest) {
-                true => self.seen_in(blobs, content).cloned().flatten(),
-                false => Some(blobs.absence(&content.digest)),
+            let what = match self.seen_in(blobs, content) {
+                Some(what) => what.clone(),
+                None => (!blobs.has(&content.digest)).then(|| blobs.absence(&content.digest)),
             };
             if let Some(what) = what {
                 let snapshot = Some(record.id.clone());
@@ -307,7 +309,6 @@ impl Check<'_> {
         for (_, entry) in manifest.entries() {
             if let Some(content) = entry.content().filter(|content| content.size > 0)
                 && self.seen_in(blobs, content).is_none()
-                && blobs.has(&content.digest)
             {
                 unread
                     .entry(*content)
@@ -325,9 +326,11 @@ impl Check<'_> {
         let beside = |a: &(Content, Option<BlobPlace>), b: &(Content, Option<BlobPlace>)| {
             a.1.zip(b.1).is_some_and(|(a, b)| a.is_adjacent(&b))
         };
-        parts.extend(unread.chunk_by(beside));
+        let (loose, stored) = unread.split_at(unread.partition_point(|(_, place)| place.is_none()));
+        parts.extend(loose.chunks(LOOSE).chain(stored.chunk_by(beside)));
         let observer = self.observer;
         let read = parallel::map_with(&parts, BlobReader::default, |reader, part| {
+            blobs.read_ahead(reader, part.iter().map(|(content, _)| content));
             let mut found = Vec::with_capacity(part.len());
             for (content, _) in *part {
                 if observer.cancelled() {
@@ -339,7 +342,9 @@ impl Check<'_> {
             found
         });
         for (content, what) in read.into_iter().flatten() {
-            self.out.bytes += content.size;
+            if what.is_none() {
+                self.out.bytes += content.size;
+            }
             self.saw(blobs, content, what);
         }
     }
@@ -395,7 +400,8 @@ fn read(content: &Content, blobs: &Blobs, reader: &mut BlobReader) -> Option<Str
         Ok(())
     });
     match streamed {
-        Err(error) => Some(error.to_string()),
+        Err(error) if blobs.has(&content.digest) => Some(error.to_string()),
+        Err(_) => Some(blobs.absence(&content.digest)),
         Ok(()) if hasher.finish() != *content => Some("its content is not what it was".to_owned()),
         Ok(()) => None,
     }

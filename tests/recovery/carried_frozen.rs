@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::carried_bounds::there_and_back;
 use crate::carried_cluster::Claimed;
+use crate::exchanges::commands;
 use crate::support::build::Build;
 use crate::support::carried::CONTEXT;
 use crate::support::compare::assert_same_tree;
@@ -217,6 +218,47 @@ fn where_it_cannot_be_had_the_claim_is_read_as_it_is_and_the_contract_says_so() 
     not("the cluster has no VolumeSnapshot (snapshot.storage.k8s.io/v1)");
     there_and_back(&claimed.sandbox, &claimed.project, CLAIM);
     claimed.left(0);
+}
+
+#[test]
+fn many_contents_that_a_snapshot_of_a_claim_keeps_take_few_commands() {
+    let Some(claimed) = frozen("few") else { return };
+    let sandbox = &claimed.sandbox;
+    sandbox.configure("config.toml", "[recovery]\nnative = \"require\"\n");
+    fill(&claimed.project, 240);
+    let before = Tree::read(&claimed.project);
+    let script = format!(
+        "cd {}/many; for f in */*; do echo agent >$f; done",
+        claimed.project.display()
+    );
+    claimed.launch(&script).ok();
+    let id = claimed.only().id;
+    let sent = |name: &str, args: &[&str]| {
+        let file = sandbox.scratch(name);
+        claimed
+            .cluster()
+            .change(|state| state["record"] = file.to_str().unwrap().into());
+        sandbox.jackin(args).ok();
+        let commands = commands(&file);
+        (commands.values().sum::<usize>(), commands)
+    };
+    // Two snapshots, whose directories are listed once.
+    let (all, commands) = sent("listed", &["verify"]);
+    assert!(
+        (2..100).contains(&all),
+        "{all} commands for 480 files: {commands:#?}"
+    );
+    let (all, commands) = sent("read", &["verify", "--read-data"]);
+    assert!(
+        (2..100).contains(&all),
+        "{all} commands for 480 files: {commands:#?}"
+    );
+    let (all, commands) = sent("restored", &["restore", &id, "--yes"]);
+    assert!(
+        (2..400).contains(&all),
+        "{all} commands for 240 files: {commands:#?}"
+    );
+    assert_same_tree(&before, &Tree::read(&claimed.project));
 }
 
 #[test]

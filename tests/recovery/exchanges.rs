@@ -11,7 +11,7 @@ use crate::support::compare::assert_same_tree;
 use crate::support::sandbox::Sandbox;
 
 /// The commands that were sent, by the first words of each.
-fn commands(sent: &Path) -> BTreeMap<String, usize> {
+pub(crate) fn commands(sent: &Path) -> BTreeMap<String, usize> {
     let sent = fs::read(sent).unwrap();
     let lines: Vec<&[u8]> = sent.split(|byte| *byte == b'\n').collect();
     let is_mark = |line: &[u8]| line.len() >= 16 && line.iter().all(u8::is_ascii_alphanumeric);

@@ -634,10 +634,17 @@ impl Kubectl {
             .unwrap();
         let mut input = child.stdin.take().unwrap();
         let pause = Duration::from_secs_f64(self.state["pause"].as_f64().unwrap_or(0.0));
+        let record = self.state["record"].as_str().map(|file| {
+            let mut options = fs::OpenOptions::new();
+            options.append(true).create(true).open(file).unwrap()
+        });
         std::thread::spawn(move || {
             let mut bytes = vec![0; 1 << 16];
             while let Ok(count) = std::io::stdin().read(&mut bytes) {
                 sleep(pause);
+                if let Some(mut record) = record.as_ref() {
+                    record.write_all(&bytes[..count]).unwrap();
+                }
                 // The other side never hears of an end: its input stays open until it ends itself.
                 if count == 0 || input.write_all(&bytes[..count]).is_err() {
                     break;
