@@ -227,6 +227,11 @@ impl Check<'_> {
 
     fn snapshot(&mut self, record: &SnapshotRecord) {
         let blobs = self.store.contents(record);
+        let is_native = record.mounts.iter().any(|mount| mount.native.is_some());
+        if is_native {
+            // Another file-system snapshot may lack what one has.
+            self.loose.clear();
+        }
         for (archive, error) in blobs.damaged() {
             self.find(Some(&record.id), Some(archive), error.to_string());
         }
@@ -237,6 +242,9 @@ impl Check<'_> {
                 Err(error) => self.find(Some(&record.id), None, error.to_string()),
             }
             self.private(record, mount, &blobs);
+        }
+        if is_native {
+            self.loose.clear();
         }
     }
 
@@ -286,9 +294,9 @@ impl Check<'_> {
                 self.out.interrupted = true;
                 return;
             }
-            let what = match self.seen_in(blobs, content) {
-                Some(what) => what.clone(),
-                None => (!blobs.has(&content.digest)).then(|| blobs.absence(&content.digest)),
+            let what = match blobs.has(&content.digest) {
+                true => self.seen_in(blobs, content).cloned().flatten(),
+                false => Some(blobs.absence(&content.digest)),
             };
             if let Some(what) = what {
                 let snapshot = Some(record.id.clone());

@@ -124,34 +124,47 @@ fn a_kept_snapshot_that_is_gone_or_changed_is_found_and_restores_nothing_wrong()
     Build::at(project)
         .file("a", noise(2, 50_000))
         .file("b", noise(3, 50_000))
+        .file("same", noise(4, 50_000))
         .aged();
     let id = sandbox.launch(project, "rm a b");
     let damaged = Tree::read(project);
     let papers = fs::read_dir(sandbox.store().join("native")).unwrap().flatten();
     let of = |id: &str| sandbox.store().join("native").join(id).join("paper");
     assert_eq!(papers.count(), 2);
-    let baseline = instances(&sandbox.jackin(["list", "--json"]).ok())[0]
-        .snapshot("baseline")
-        .id
-        .clone();
-    let paper = fs::read_to_string(of(&baseline)).unwrap();
-    let at = paper
-        .split("\"at\":\"")
-        .nth(1)
-        .unwrap()
-        .split('"')
-        .next()
-        .unwrap()
-        .to_owned();
-    let set = |read_only: &str| {
-        run_tool(Command::new("btrfs").args(["property", "set", "-t", "subvol", &at, "ro", read_only]));
+    let instance = &instances(&sandbox.jackin(["list", "--json"]).ok())[0];
+    let snapshot = |kind: &str| instance.snapshot(kind).id.as_str();
+    let place = |kind: &str| {
+        let paper = fs::read_to_string(of(snapshot(kind))).unwrap();
+        let (_, at) = paper.split_once("\"at\":\"").unwrap();
+        at.split_once('"').unwrap().0.to_owned()
     };
-    set("false");
-    let mut bytes = fs::read(Path::new(&at).join("a")).unwrap();
-    bytes[100] ^= 1;
-    fs::write(Path::new(&at).join("a"), bytes).unwrap();
-    set("true");
-    sandbox.jackin(["verify", "--read-data"]).code(7);
+    let damage = |at: &str, name: &str| {
+        let set = |read_only: &str| {
+            run_tool(Command::new("btrfs").args(["property", "set", "-t", "subvol", at, "ro", read_only]));
+        };
+        set("false");
+        let file = Path::new(at).join(name);
+        let mut bytes = fs::read(&file).unwrap();
+        bytes[100] ^= 1;
+        fs::write(file, bytes).unwrap();
+        set("true");
+    };
+    let (at, closing) = (place("baseline"), place("closing"));
+    damage(&at, "a");
+    // What one of them still has says nothing of the other one.
+    damage(&closing, "same");
+    sandbox
+        .jackin(["verify", "--read-data"])
+        .code(7)
+        .shows(&format!(
+            "snapshot {}, a in project: its content",
+            snapshot("baseline")
+        ))
+        .shows(&format!(
+            "snapshot {}, same in project: its content",
+            snapshot("closing")
+        ))
+        .hides(&format!("snapshot {}, same", snapshot("baseline")));
     sandbox.jackin(["restore", &id, "--yes"]).code(7);
     assert_same_tree(&damaged, &Tree::read(project));
     run_tool(Command::new("btrfs").args(["subvolume", "delete", &at]));
