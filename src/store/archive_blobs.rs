@@ -55,9 +55,9 @@ impl BlobPlace {
 /// One thread's way through the content.
 #[derive(Default)]
 pub struct BlobReader {
-    /// What it decompressed last.
+    /// Frame that it decompressed last, with the number of its archive.
     decoded: Option<(u32, DecodeBuffers)>,
-    /// What it read ahead on another machine ([`super::Blobs::read_ahead`]).
+    /// Content that it read ahead on another machine ([`super::Blobs::read_ahead`]).
     pub(super) ahead: HashMap<Digest, Vec<u8>>,
 }
 

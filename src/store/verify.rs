@@ -14,7 +14,7 @@ use handle_fs::parallel;
 
 /// So many archives are looked at before others may use the store alone.
 const AT_ONCE: usize = 16;
-/// So many contents that lie in no archive are one piece of work.
+/// Number of contents in no archive that are one piece of work.
 const LOOSE: usize = 64;
 
 /// Something that is not as it was written.
