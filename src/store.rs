@@ -296,10 +296,33 @@ impl Store {
         &self.layout
     }
 
-    /// The queries.
+    /// The queries. After a failed write the catalog is brought up to date first; if that fails, each query returns the error of
+    /// the write.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
+        if self.writable && self.catalog.is_behind() {
+            let _ = self.repair_catalog();
+        }
         &self.catalog
+    }
+
+    fn repair_catalog(&self) -> Result<(), StoreError> {
+        let _kept = self.layout.enter()?;
+        let receipts = lock::wait_briefly(&self.layout, RECEIPTS)?;
+        self.catch_up(&receipts)
+    }
+
+    /// Brings the catalog up to date after a write that failed, under the lock `receipts`: whatever prevented it may be over, and
+    /// another file may have taken the place of the one that is open.
+    fn catch_up(&self, _receipts: &LockGuard) -> Result<(), StoreError> {
+        let catch_up = || catalog_sync::catch_up(&self.catalog, &self.layout).map(drop);
+        match self.catalog.reopen_replaced().and_then(|()| catch_up()) {
+            Err(error) if error.is_damage_of(&self.layout.catalog()) => {
+                self.catalog.renew(&self.layout.damaged_catalog())?;
+                catch_up()
+            }
+            other => other,
+        }
     }
 
     /// Returns the problems that opening the store found and survived: unreadable records (their snapshots are not listed), a

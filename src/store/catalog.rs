@@ -48,6 +48,8 @@ const BUSY: Duration = Duration::from_secs(10);
 pub struct Catalog {
     path: PathBuf,
     connection: Mutex<Connection>,
+    /// The file that is open.
+    file: Mutex<Option<FileIdentity>>,
     /// True if a write failed, so that the catalog may lack something.
     behind: AtomicBool,
     /// The failed write, if one failed.
@@ -117,12 +119,10 @@ fn failure(path: &Path, error: rusqlite::Error) -> StoreError {
 
 impl Catalog {
     fn with(path: &Path, connection: Connection) -> Self {
-        connection.set_prepared_statement_cache_capacity(STATEMENTS);
-        // A statement is planned once, not again for each value that is bound to it. A failure costs no more than that time.
-        let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true);
         Self {
             path: path.to_path_buf(),
-            connection: Mutex::new(connection),
+            connection: Mutex::new(prepared(connection)),
+            file: Mutex::new(identity(path)),
             behind: AtomicBool::new(false),
             lost: Mutex::default(),
             waiting: Mutex::default(),
@@ -188,7 +188,20 @@ impl Catalog {
         // Closed first: SQLite must not write to a file that has lost its name.
         *connection = empty;
         lay_aside(&self.path, aside)?;
-        *connection = connect(&self.path)?;
+        *connection = prepared(connect(&self.path)?);
+        *self.file.lock().unwrap_or_else(PoisonError::into_inner) = identity(&self.path);
+        Ok(())
+    }
+
+    /// Opens the file again if another one has its name by now, or none.
+    pub(super) fn reopen_replaced(&self) -> Result<(), StoreError> {
+        let _kept = layout::enter(self.keeper, &self.path)?;
+        let mut connection = self.lock();
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if *file != identity(&self.path) {
+            *connection = prepared(connect(&self.path)?);
+            *file = identity(&self.path);
+        }
         Ok(())
     }
 
@@ -343,7 +356,15 @@ impl Catalog {
     fn ask<T>(&self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         // SQLite looks for a journal beside the file, by its path, and plays it back.
         let _kept = layout::enter(self.keeper, &self.path)?;
-        ask(&self.lock()).map_err(|error| failure(&self.path, error))
+        let connection = self.lock();
+        ask(&connection).map_err(|error| {
+            let error = failure(&self.path, error);
+            if error.is_damage_of(&self.path) && connection.is_readonly(rusqlite::MAIN_DB) == Ok(false) {
+                // It may have been made again meanwhile.
+                self.fell_behind();
+            }
+            error
+        })
     }
 }
 
@@ -388,6 +409,22 @@ fn checked_version(path: &Path, (found, has_tables): (i64, bool)) -> Result<i64,
         (Ok(0), _) if has_tables => Err(damaged("its tables have no version".to_owned())),
         _ => Ok(found),
     }
+}
+
+/// Device and number of a file.
+type FileIdentity = ((u64, u64), u64);
+
+fn identity(path: &Path) -> Option<FileIdentity> {
+    let stat = handle_fs::stat_path(path).ok()??;
+    Some((stat.place, stat.ino))
+}
+
+/// Sets what makes queries faster.
+fn prepared(connection: Connection) -> Connection {
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // A statement is planned once, not again for each value that is bound to it. A failure costs no more than that time.
+    let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true);
+    connection
 }
 
 fn connect(path: &Path) -> Result<Connection, StoreError> {

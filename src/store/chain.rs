@@ -6,8 +6,7 @@ use super::lock::LockGuard;
 use super::log::News;
 use super::reconcile::{self, Account};
 use super::{
-    Anchor, Draft, RECEIPTS, Store, StoreError, catalog_sync, draft, durable, lock, log, record, reserve,
-    store_id,
+    Anchor, Draft, RECEIPTS, Store, StoreError, draft, durable, lock, log, record, reserve, store_id,
 };
 use crate::model::{
     CallRef, ChangeCounts, Digest, InstanceId, Operation, Receipt, SnapshotId, SnapshotRecord, Time,
@@ -201,6 +200,9 @@ impl Store {
         self.must_be_writable()?;
         // Held from the look to the receipt, so that no end comes in between.
         let receipts = lock::wait(&self.layout, RECEIPTS)?;
+        if self.catalog.is_behind() {
+            self.catch_up(&receipts)?;
+        }
         let mut is_ended = self
             .catalog
             .instance(session)?
@@ -219,10 +221,10 @@ impl Store {
     }
 
     /// Appends receipts under the lock `receipts`.
-    fn append_under(&self, _receipts: &LockGuard, news: Vec<News>) -> Result<Vec<Receipt>, StoreError> {
+    fn append_under(&self, receipts: &LockGuard, news: Vec<News>) -> Result<Vec<Receipt>, StoreError> {
         reserve::keep(&self.layout);
         if self.catalog.is_behind() {
-            catalog_sync::catch_up(&self.catalog, &self.layout)?;
+            self.catch_up(receipts)?;
         }
         let path = self.layout.receipts();
         // What a killed process appended and did not mirror comes into the catalog together with the new
@@ -358,12 +360,12 @@ impl Store {
     /// Withdraws a snapshot that no receipt records.
     fn withdraw(&self, id: &SnapshotId) -> Result<(), StoreError> {
         let _kept = self.layout.enter()?;
-        let _receipts = lock::wait(&self.layout, RECEIPTS)?;
+        let receipts = lock::wait(&self.layout, RECEIPTS)?;
         // A receipt that could neither be made durable nor cut off again: what it tells of must be there.
         if !self.is_told(id)? {
             draft::withdraw(&self.layout, id)?;
             self.catalog.fell_behind();
-            catalog_sync::catch_up(&self.catalog, &self.layout)?;
+            self.catch_up(&receipts)?;
         }
         Ok(())
     }

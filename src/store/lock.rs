@@ -168,6 +168,17 @@ pub(super) fn wait(layout: &Layout, name: &str) -> Result<LockGuard, StoreError>
     }
 }
 
+/// The same, waited for no longer than other short waits.
+pub(super) fn wait_briefly(layout: &Layout, name: &str) -> Result<LockGuard, StoreError> {
+    let path = layout.lock(name);
+    match acquire(layout, &path, Mode::Exclusive, TRY, false)? {
+        Some(held) => Ok(LockGuard::one(held)),
+        None => Err(StoreError::Locked {
+            object: LockedObject::File(path),
+        }),
+    }
+}
+
 /// Takes the lock of a draft; `None` if a process holds it, so that the draft is alive.
 pub(super) fn draft(layout: &Layout, path: PathBuf) -> Result<Option<LockGuard>, StoreError> {
     Ok(acquire(layout, &path, Mode::Exclusive, 1, false)?.map(LockGuard::one))

@@ -35,6 +35,7 @@ mod carried_cluster;
 mod carried_cut;
 mod carried_frozen;
 mod carried_killed;
+mod catalog_again;
 mod checkpoints;
 mod clock;
 mod completing;

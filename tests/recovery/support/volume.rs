@@ -182,7 +182,9 @@ impl Volume {
             Self::none(at, &format!("{program} is not installed"))?;
         }
         let image = at.with_extension("image");
-        fs::File::create(&image).unwrap().set_len(bytes).unwrap();
+        // The mount of an earlier one may still write to its file.
+        let _ = fs::remove_file(&image);
+        fs::File::create_new(&image).unwrap().set_len(bytes).unwrap();
         // It looks at the loop devices of all mounts, and fails when one of another test goes away meanwhile.
         let is_raced = || {
             let output = Command::new(program).args(flags).arg(&image).output().unwrap();
