@@ -18,8 +18,9 @@ use handle_fs::{MountError, NodeKind, Root, Wanted};
 
 /// So much is read at once (bytes).
 const ROOM: usize = 1 << 20;
-/// A file of more bytes is read by itself, and files of so many are read together.
+/// Maximum size in bytes of a file that is read together with others.
 const SMALL: u64 = 256 << 10;
+/// Number of bytes after which no further file is added to those that are read together.
 const TOGETHER: u64 = 2 << 20;
 
 /// All mounts of a snapshot whose contents are there.
@@ -185,7 +186,7 @@ impl KeptTree {
         self.root().as_ref().ok().filter(|root| root.is_far())
     }
 
-    /// Reads what is wanted and not loaded yet, in parts of at most [`TOGETHER`] bytes.
+    /// Reads what is wanted and not loaded yet, as long as it has no more than about [`TOGETHER`] bytes. The rest is read by itself.
     fn load(&self, wanted: &[&Content], loaded: &mut HashMap<Digest, Vec<u8>>) {
         let mut parts: BTreeMap<&[u8], Vec<(&[u8], &Content)>> = BTreeMap::new();
         let mut bytes = 0;
