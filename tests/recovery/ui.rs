@@ -434,6 +434,8 @@ fn sessions_and_snapshots_are_pinned_named_copied_forked_and_forgotten_by_keys()
     tmux.press(&["D"]).sees("cannot be undone");
     tmux.press(&["Escape"]).sees("closing");
     tmux.press(&["D"]).sees("cannot be undone");
+    // The seconds that pass over the answer change the age in the plan, not the plan.
+    sleep(Duration::from_millis(1_100));
     tmux.press(&["y"]).sees("Done:");
     tmux.press(&["j"]).sees("no sessions yet");
 }

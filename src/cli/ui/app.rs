@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 use super::data::{
-    Answer, Ask, Goal, Holding, Moment, PatchText, Point, Request, Session, Sides, Timeline, What,
+    Answer, Ask, ForgetText, Goal, Holding, Moment, PatchText, Point, Request, Session, Sides, Timeline, What,
 };
 use super::preview::{Part, Reading};
 use super::scroll::Scroll;
@@ -405,13 +405,14 @@ impl App {
                 self.job_done = Some(text);
                 self.refresh();
             }
-            Answer::Forget(session, text) => {
+            Answer::Forget(session, ForgetText { text, at }) => {
                 if self.view() == View::Forget {
                     self.message = Some("The session changed meanwhile. This is the new plan.".to_owned());
                 }
                 self.forget = Some(ForgetPlan {
                     session,
                     page: Page::of(text),
+                    at,
                     seen: false,
                 });
                 self.open(View::Forget);

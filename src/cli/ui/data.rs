@@ -77,8 +77,16 @@ pub(super) enum Job {
     Forget {
         session: String,
         /// Plan that the operator agreed to.
-        agreed: String,
+        agreed: ForgetText,
     },
+}
+
+/// The plan of forgetting a session, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ForgetText {
+    pub(super) text: String,
+    /// Time with which it compares the end of the session. A later time makes another text of the same plan.
+    pub(super) at: Time,
 }
 
 /// Two sides to compare.
@@ -132,7 +140,7 @@ pub(super) enum Answer {
     /// Outcome of a job.
     JobDone(String),
     /// The plan of forgetting this session.
-    Forget(String, String),
+    Forget(String, ForgetText),
     Store(Vec<Holding>),
     /// A text to read, and its title.
     Log(&'static str, String),

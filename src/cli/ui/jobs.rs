@@ -3,7 +3,7 @@
 use ratatui::crossterm::event::KeyCode;
 
 use super::app::App;
-use super::data::{Ask, Job, What};
+use super::data::{Ask, ForgetText, Job, What};
 use super::views::{Copyable, Question, View, in_one_row};
 use crate::display::shell;
 
@@ -186,7 +186,10 @@ impl App {
         if plan.seen {
             let job = Job::Forget {
                 session: plan.session.clone(),
-                agreed: plan.page.text.clone(),
+                agreed: ForgetText {
+                    text: plan.page.text.clone(),
+                    at: plan.at,
+                },
             };
             self.run_job(job);
         }

@@ -12,6 +12,7 @@ use super::preview::{LineMarks, Preview, found};
 use super::scroll::Scroll;
 use super::tree::Tree;
 use crate::display::sanitize;
+use crate::model::Time;
 
 /// View that the screen shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +70,8 @@ pub(super) fn in_one_row(name: &str, bytes: &OsStr) -> String {
 pub(super) struct ForgetPlan {
     pub(super) session: String,
     pub(super) page: Page,
+    /// Time of the [`ForgetText`].
+    pub(super) at: Time,
     /// True once it was drawn.
     pub(super) seen: bool,
 }

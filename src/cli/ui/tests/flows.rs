@@ -548,7 +548,7 @@ fn the_jobs_of_a_session_have_a_question_each() {
     assert_eq!(played.asked(), [Ask::PlanForget(session.clone())]);
     played.app.told(
         played.app.waiting.unwrap().number,
-        Answer::Forget(session.clone(), "all".to_owned()),
+        Answer::Forget(session.clone(), made::forget("all")),
     );
     played
         .app
@@ -558,7 +558,7 @@ fn the_jobs_of_a_session_have_a_question_each() {
     played.keys("y");
     let job = Job::Forget {
         session,
-        agreed: "all".to_owned(),
+        agreed: made::forget("all"),
     };
     assert_eq!(played.asked(), [Ask::Do(job)]);
 }

@@ -1,8 +1,8 @@
 //! A store that is made up.
 
 use crate::cli::ui::data::{
-    Changes, Goal, Holding, Kind, Moment, PatchLine, PatchText, PathChange, Point, Request, Session, Sides,
-    TextLine, Timeline, What,
+    Changes, ForgetText, Goal, Holding, Kind, Moment, PatchLine, PatchText, PathChange, Point, Request,
+    Session, Sides, TextLine, Timeline, What,
 };
 use crate::diff::{Line, word_marks};
 use crate::model::{Digest, Time};
@@ -262,6 +262,13 @@ pub(super) fn patch() -> PatchText {
             })
             .collect(),
         sides: Some([Digest::of(b"then"), Digest::of(b"now")]),
+    }
+}
+
+pub(super) fn forget(text: &str) -> ForgetText {
+    ForgetText {
+        text: text.to_owned(),
+        at: now(),
     }
 }
 

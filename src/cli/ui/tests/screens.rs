@@ -144,7 +144,7 @@ fn a_question_is_whole_on_a_narrow_screen() {
         let mut played = Played::new(columns, 12);
         played.tell(Answer::Sessions(made::sessions()));
         played.keys("D");
-        let plan = "1 session with 2 snapshots to forget.\n".to_owned();
+        let plan = made::forget("1 session with 2 snapshots to forget.\n");
         played.tell(Answer::Forget("rc-p0wm3c8d-shop".to_owned(), plan));
         let text = played.text();
         assert!(text.contains(whole), "{text}");

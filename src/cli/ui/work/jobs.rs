@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::super::data::{Answer, Job};
+use super::super::data::{Answer, ForgetText, Job};
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::named_file::NamedFile;
@@ -13,6 +13,7 @@ use crate::cli::session_begin::{tell_notes, warn_of_unsteady};
 use crate::cli::view;
 use crate::cli::view::plan::Listed;
 use crate::cli::written_snapshot::print_problems;
+use crate::model::Time;
 use crate::recovery::{
     CheckpointRequest, ForgetRequest, ForkRequest, PlannedForget, Store, TakenCheckpoint, Text,
 };
@@ -168,18 +169,21 @@ pub(super) fn plan_forget(context: &Context<'_>, session: String) -> Result<Answ
     let store = context.engine().store_for_care(true)?;
     let store = store.ok_or_else(|| no_store(&session))?;
     let (_, document) = planned(context, &store, &session, true)?;
-    let text = text(context, &document);
+    let text = text(context, &document, context.now());
     Ok(Answer::Forget(session, text))
 }
 
 /// Forgets a session if the plan is still the one that was shown; otherwise returns the new one.
-fn forget(context: &Context<'_>, session: &str, agreed: &str) -> Result<Result<String, String>, CliError> {
+fn forget(
+    context: &Context<'_>,
+    session: &str,
+    agreed: &ForgetText,
+) -> Result<Result<String, ForgetText>, CliError> {
     let engine = context.engine();
     let store = engine.store_for_care(false)?.ok_or_else(|| no_store(session))?;
     let (planned, document) = planned(context, &store, session, false)?;
-    let plan = text(context, &document);
-    if plan != agreed {
-        return Ok(Err(plan));
+    if text(context, &document, agreed.at) != *agreed {
+        return Ok(Err(text(context, &document, context.now())));
     }
     if document.outcome != ForgetOutcome::Planned {
         let error = CliError::new(ErrorKind::Failed, format!("{session} has nothing to forget"));
@@ -224,13 +228,15 @@ fn planned(
     Ok((planned, document))
 }
 
-fn text(context: &Context<'_>, document: &ForgetDocument) -> String {
+/// Returns the plan in the words of that time.
+fn text(context: &Context<'_>, document: &ForgetDocument, at: Time) -> ForgetText {
     let form = view::forget::Form {
         is_by_age: false,
-        now: context.now(),
+        now: at,
         columns: super::WIDEST,
         listed: Listed::All,
         home: context.environment.home.as_deref(),
     };
-    view::forget::plan(document, &form)
+    let text = view::forget::plan(document, &form);
+    ForgetText { text, at }
 }
