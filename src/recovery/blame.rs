@@ -110,13 +110,10 @@ impl Recovery<'_> {
             None => {
                 let resolved = settle_path(self.environment, path);
                 let uncovered = || RecoveryError::Uncovered(resolved.clone());
-                let mut store = self.store_for_reading()?.ok_or_else(uncovered)?;
+                let store = self.store_for_reading()?.ok_or_else(uncovered)?;
                 let host = host_path(self.environment, &store, &store.catalog().instances()?, path)?;
-                for row in sessions_covering(&store, &host)? {
-                    if row.ended_at.is_none() {
-                        store = self.settled(store, row)?.0;
-                    }
-                }
+                let unsettled = sessions_covering(&store, &host)?;
+                let store = self.settle_each(store, unsettled)?;
                 let rows = sessions_covering(&store, &host)?;
                 (store, rows, host)
             }

@@ -146,8 +146,8 @@ impl Recovery<'_> {
             Some(row) => vec![row.clone()],
             None => sessions_covering(&store, &self.environment.current)?,
         };
-        for row in rows.into_iter().filter(|row| row.ended_at.is_none()) {
-            drop(self.settled(store, row)?);
+        if rows.iter().any(|row| row.ended_at.is_none()) {
+            drop(self.settle_each(store, rows)?);
             store = open()?;
         }
         Ok(Browser {

@@ -34,6 +34,8 @@ pub enum Event<'a> {
     StagingStays(&'a [String]),
     /// An orphaned session was closed late.
     ClosedLate(&'a InstanceId, &'a Closed),
+    /// An orphaned session cannot be closed, as in a store that cannot be written to. What it recorded is read without that.
+    NotClosed(&'a InstanceId, RecoveryError),
     /// The session may be restored although it was never ended: all its processes are gone.
     NeverEnded(&'a InstanceId),
     /// The restore is refused as things are; the plan shows it anyway.

@@ -164,7 +164,7 @@ impl Recovery<'_> {
     pub fn find(&self, request: &FindRequest<'_>) -> Result<FoundPaths, RecoveryError> {
         let here = &self.environment.current;
         let uncovered = || RecoveryError::Uncovered(here.clone());
-        let Some(mut store) = self.store_for_reading()? else {
+        let Some(store) = self.store_for_reading()? else {
             return match request.any {
                 true => Ok(FoundPaths::none()),
                 false => Err(uncovered()),
@@ -175,11 +175,8 @@ impl Recovery<'_> {
             true => without_forgotten(store, store.catalog().instances()?),
             false => sessions_covering(store, here),
         };
-        for row in rows(&store)? {
-            if row.ended_at.is_none() {
-                store = self.settled(store, row)?.0;
-            }
-        }
+        let unsettled = rows(&store)?;
+        let store = self.settle_each(store, unsettled)?;
         let rows = rows(&store)?;
         if rows.is_empty() && !request.any {
             return Err(uncovered());

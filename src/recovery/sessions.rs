@@ -25,7 +25,7 @@ impl Recovery<'_> {
         wanted.ok_or(RecoveryError::Unnamed)
     }
 
-    /// Opens the store, finds a session, and closes it if it is orphaned.
+    /// Opens the store, finds a session, and closes it if it is orphaned and can be closed.
     ///
     /// # Errors
     /// [`RecoveryError::Session`] if no session or several go by this name.
@@ -59,19 +59,45 @@ impl Recovery<'_> {
         Ok((reading, row))
     }
 
-    /// Returns the session as it is once it was closed, if it is orphaned.
+    /// Returns the session as it is once it was closed, if it is orphaned. One that cannot be closed is reported, and is returned as
+    /// it was recorded: a store that cannot be written to can be read.
     ///
     /// # Errors
     /// [`RecoveryError::Session`]; [`RecoveryError::Store`].
     pub fn settled(&self, reading: Store, row: InstanceRow) -> Result<(Store, InstanceRow), RecoveryError> {
-        if row.ended_at.is_some() || state(&reading, &row) != State::Lost {
+        if row.ended_at.is_some() {
             return Ok((reading, row));
         }
-        drop(reading);
-        let store = self.store_for_writing()?;
-        self.close_if_orphaned(&store, &row)?;
-        let row = find_instance(&store, row.id.as_str())?;
+        let id = row.id.clone();
+        let store = self.settle_each(reading, vec![row])?;
+        let row = find_instance(&store, id.as_str())?;
         Ok((store, row))
+    }
+
+    /// Closes the orphaned sessions among these, and returns the store as it is then. At the first that cannot be closed it stops.
+    pub(super) fn settle_each(
+        &self,
+        mut store: Store,
+        rows: Vec<InstanceRow>,
+    ) -> Result<Store, RecoveryError> {
+        for row in rows {
+            if row.ended_at.is_some() || state(&store, &row) != State::Lost {
+                continue;
+            }
+            drop(store);
+            let closed = self.store_for_writing();
+            let closed = closed.and_then(|store| self.close_if_orphaned(&store, &row).map(|()| store));
+            store = match closed {
+                Ok(store) => store,
+                Err(error) if self.services.observer.cancelled() => return Err(error),
+                Err(error) => {
+                    self.report(Event::NotClosed(&row.id, error));
+                    let reading = self.store_for_reading()?;
+                    return reading.ok_or_else(|| RecoveryError::no_store(row.id.as_str()));
+                }
+            };
+        }
+        Ok(store)
     }
 
     /// Takes the late closing snapshot of an orphaned session, and reports it.

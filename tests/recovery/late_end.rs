@@ -1,6 +1,7 @@
 //! A session whose end nobody saw (scenario 31, the dead half; promise 5).
 
 use std::fs;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use crate::support::background::Background;
@@ -9,6 +10,7 @@ use crate::support::compare::assert_same_tree;
 use crate::support::documents::instances;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
+use crate::support::volume::Volume;
 
 /// A session that was killed with its launcher after its damage: the project, its tree before, the instance.
 fn killed(sandbox: &Sandbox) -> (PathBuf, Tree, String) {
@@ -124,4 +126,50 @@ fn of_several_ends_at_once_one_closes_the_session() {
     fs::write(project.join("edited"), "operator\n").unwrap();
     sandbox.restore_in_part(&id, &[]).conflicted(&["edited"]);
     assert_eq!(fs::read_to_string(project.join("edited")).unwrap(), "operator\n");
+}
+
+#[test]
+fn a_session_that_cannot_be_closed_can_be_read() {
+    for is_full in [false, true] {
+        let sandbox = Sandbox::new();
+        let home = sandbox.home().join(".jackin");
+        let Some(volume) = Volume::tmpfs_of(&home, "size=16m") else {
+            return;
+        };
+        let (project, _, id) = killed(&sandbox);
+        let filler = home.join("filler");
+        if is_full {
+            fs::remove_file(sandbox.store().join("reserve")).unwrap();
+            let mut filler = fs::File::create(&filler).unwrap();
+            while filler.write_all(&[0; 4096]).is_ok() {}
+        } else if !volume.try_read_only() {
+            return;
+        }
+        let said = format!("{id} ended without a closing snapshot, and none can be taken now:");
+        let read = |words: &[&str]| {
+            let run = sandbox.command(words).inside(&project).run().ok();
+            let words: Vec<String> = run.text().split_whitespace().map(str::to_owned).collect();
+            assert_eq!(words.join(" ").matches(&said).count(), 1, "{run}");
+            run
+        };
+        read(&["show", &id]).shows("baseline");
+        read(&["diff", &id]).shows("M edited").shows("D gone");
+        read(&["cat", "gone"]).shows("gone");
+        read(&["log", "edited"]).shows("not stored yet");
+        read(&["blame", "edited"]);
+        read(&["find", "gone"]).shows("dir/gone");
+        if !is_full {
+            // Its receipt has no place.
+            let file = sandbox.scratch("out.tar.zst");
+            let run = sandbox.jackin(["export", &id, file.to_str().unwrap()]).code(1);
+            run.shows("mount its file system writable");
+        }
+        if is_full {
+            fs::remove_file(&filler).unwrap();
+        } else {
+            volume.writable();
+        }
+        let run = sandbox.jackin(["show", &id]).ok();
+        run.shows("closing").hides(&said);
+    }
 }

@@ -55,6 +55,10 @@ impl Listener for Context<'_> {
                     terminal.warn(&format!("the late closing snapshot failed: {error}"));
                 }
             }
+            Event::NotClosed(id, error) => terminal.warn(&format!(
+                "{id} ended without a closing snapshot, and none can be taken now: {}",
+                CliError::from(error).message
+            )),
             Event::NeverEnded(id) => terminal.note(&format!(
                 "{id} can be restored without `end`: its launcher and all its processes exited"
             )),
