@@ -3,7 +3,6 @@
 
 mod arrivals;
 mod contents;
-mod denied;
 mod error;
 mod excludes;
 mod facts;
@@ -23,7 +22,6 @@ mod source;
 mod walk;
 
 pub use contents::HashOnly;
-pub(crate) use denied::denied_hint;
 pub use error::CaptureError;
 pub(crate) use error::mount_hint;
 pub(crate) use facts::{entry as entry_of, is_gone, same_moment, words};

@@ -1,5 +1,7 @@
 //! Kind and hints of an error, implemented beside each error type.
 
+pub(crate) mod denied;
+
 use std::error::Error;
 
 use schemars::JsonSchema;

@@ -71,7 +71,7 @@ pub use change_mark::ChangeMark;
 pub use contracts::StoredContract;
 pub use decrypted_content::DecryptedContent;
 pub use draft::Draft;
-pub use error::{LockedObject, StoreError, wait_hint};
+pub use error::{CatalogFault, LockedObject, StoreError, wait_hint};
 pub use forget::{AmendedRecord, ForgetPlan, Forgotten};
 pub use forks::fork_draft;
 pub use fs_snapshots::{

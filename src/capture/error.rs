@@ -3,9 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::denied::{denied_hint, is_closed_to_owner};
 use super::limit::Big;
 use crate::contract::UNFROZEN;
+use crate::diagnostic::denied::{denied_hint, is_closed_to_owner};
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use crate::display::{sanitize, size};
 use crate::model::SnapshotId;

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 use super::problem::{is_denial, is_foreign_object};
 use super::scope::UnmatchedGlob;
-use crate::capture::{CaptureError, denied_hint, mount_hint};
+use crate::capture::{CaptureError, mount_hint};
+use crate::diagnostic::denied::denied_hint;
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use crate::display::{sanitize, shell};
 use crate::model::{Digest, InstanceId, Intent, RelPath, SnapshotId};

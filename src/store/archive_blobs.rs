@@ -183,7 +183,10 @@ impl ArchiveBlobs {
     pub(super) fn place(&self, digest: &Digest) -> Result<(&Archive, &Blob), StoreError> {
         self.find(digest).ok_or_else(|| {
             let reason = match self.damaged.first() {
-                Some((_, error)) => error.to_string(),
+                Some((_, error)) => match error.refused() {
+                    Some(refused) => return refused,
+                    None => error.to_string(),
+                },
                 None => "it is in no archive of this snapshot".to_owned(),
             };
             StoreError::Content {

@@ -11,7 +11,7 @@ use rusqlite::ffi::SQLITE_READONLY_ROLLBACK;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::log::{Link, Place};
-use super::{StoreError, durable, layout};
+use super::{CatalogFault, StoreError, durable, layout};
 use crate::environment::Operator;
 use crate::model::SnapshotRecord;
 
@@ -89,7 +89,7 @@ impl Waiting {
 #[derive(Clone, Debug)]
 struct LostWrite {
     why: String,
-    is_full: bool,
+    fault: CatalogFault,
 }
 
 /// Names the catalog in an error of SQLite.
@@ -111,7 +111,11 @@ fn failure(path: &Path, error: rusqlite::Error) -> StoreError {
     } else {
         StoreError::Catalog {
             path: path.to_path_buf(),
-            is_full: error.sqlite_error_code() == Some(ErrorCode::DiskFull),
+            fault: match error.sqlite_error_code() {
+                Some(ErrorCode::DiskFull) => CatalogFault::Full,
+                Some(ErrorCode::DatabaseBusy) => CatalogFault::Held,
+                _ => CatalogFault::Other,
+            },
             source: Box::new(error),
         }
     }
@@ -151,6 +155,7 @@ impl Catalog {
         if !is_there(path)? {
             return Ok(None);
         }
+        is_there(&database::journal(path))?;
         let opened = || -> rusqlite::Result<_> {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             let connection = database::open(path, flags)?;
@@ -273,13 +278,13 @@ impl Catalog {
     pub(super) fn follow(&self, work: impl FnOnce(&Tables<'_>) -> Result<(), StoreError>) {
         if let Err(error) = self.write(work) {
             let lost = match error {
-                StoreError::Catalog { source, is_full, .. } => LostWrite {
+                StoreError::Catalog { source, fault, .. } => LostWrite {
                     why: source.to_string(),
-                    is_full,
+                    fault,
                 },
                 other => LostWrite {
                     why: other.to_string(),
-                    is_full: false,
+                    fault: CatalogFault::Other,
                 },
             };
             *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(lost);
@@ -336,7 +341,7 @@ impl Catalog {
     pub(super) fn ensure_complete(&self) -> Result<(), StoreError> {
         if self.is_behind() {
             let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let is_full = lost.as_ref().is_some_and(|lost| lost.is_full);
+            let fault = lost.as_ref().map_or(CatalogFault::Other, |lost| lost.fault);
             let why = lost.map(|lost| format!(" ({})", lost.why)).unwrap_or_default();
             // The receipts are written first. Who repeats a command that has its receipt may do something else with it.
             let source = format!(
@@ -345,7 +350,7 @@ impl Catalog {
             .into();
             return Err(StoreError::Catalog {
                 path: self.path.clone(),
-                is_full,
+                fault,
                 source,
             });
         }
@@ -376,6 +381,7 @@ pub(super) fn lay_aside(path: &Path, aside: &Path) -> Result<(), StoreError> {
     durable::sync_parent(path)
 }
 
+/// Returns true if the file or its journal is there. SQLite would open whatever has that name, and wait for ever for a FIFO.
 fn is_there(path: &Path) -> Result<bool, StoreError> {
     // Not opened: closing any handle of the file would drop the locks that SQLite holds on it in this process
     // (fcntl(2)).
@@ -432,10 +438,12 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
         // SQLite would make it as the umask says; its journal takes the mode of the file.
         durable::create(path)?;
         // The name of both is on disk before anything is in them.
-        if durable::is_there(&database::journal(path))? {
+        if is_there(&database::journal(path))? {
             durable::sync_parent(path)?;
         }
         database::prepare_journal(path)?;
+    } else {
+        is_there(&database::journal(path))?;
     }
     let opened = || {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -11,6 +11,7 @@ use handle_fs::{File, NodeKind, Opening};
 
 /// Mode of every file of the store.
 pub(super) const FILE_MODE: u32 = 0o600;
+const NOT_REGULAR: &str = "it is not a regular file; move it away";
 /// Mode of every directory of the store.
 pub(super) const DIRECTORY_MODE: u32 = 0o700;
 
@@ -33,7 +34,7 @@ pub(super) fn open_or_create(path: &Path) -> Result<File, StoreError> {
         let file = handle_fs::open_path(path, Opening::WriteOrCreate)?;
         let stat = file.stat()?;
         if stat.kind != NodeKind::File {
-            return Err(io::Error::other("it is not a regular file"));
+            return Err(io::Error::other(NOT_REGULAR));
         }
         if stat.mode != FILE_MODE {
             handle_fs::chmod_handle(&file, FILE_MODE)?;
@@ -64,7 +65,7 @@ pub(super) fn open(path: &Path) -> Result<Option<File>, StoreError> {
 fn not_regular(path: &Path) -> StoreError {
     StoreError::Damaged {
         path: path.to_path_buf(),
-        why: "it is not a regular file".to_owned(),
+        why: NOT_REGULAR.to_owned(),
     }
 }
 

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::archive::ArchiveError;
 use super::held_lock::Holder;
+use crate::diagnostic::denied::own_mode_hint;
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use crate::display::sanitize;
 use crate::model::{ArchiveId, DecodeError, Digest, InstanceId, SnapshotId};
+use handle_fs::NodeKind;
 use handle_fs::remote::is_elsewhere;
 
 /// Something that another process holds.
@@ -272,11 +274,22 @@ pub enum StoreError {
     Catalog {
         /// The database file.
         path: PathBuf,
-        /// True if the disk is full (`SQLITE_FULL`).
-        is_full: bool,
+        /// Reason that has a remedy of its own.
+        fault: CatalogFault,
         /// SQLite's reason.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+}
+
+/// Reason why the database failed, as far as there is a remedy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CatalogFault {
+    /// The disk is full (`SQLITE_FULL`).
+    Full,
+    /// Another program held it for longer than is waited for (`SQLITE_BUSY`).
+    Held,
+    /// Any other one.
+    Other,
 }
 
 /// The first few ids, and how many more.
@@ -310,7 +323,7 @@ impl StoreError {
     /// Returns true if the disk of the store is full.
     fn is_lack_of_room(&self) -> bool {
         match self {
-            Self::Catalog { is_full, .. } => *is_full,
+            Self::Catalog { fault, .. } => *fault == CatalogFault::Full,
             Self::NoRoom { .. } => true,
             Self::Io { source, .. } | Self::Create { source, .. } => matches!(
                 source.kind(),
@@ -318,6 +331,23 @@ impl StoreError {
             ),
             _ => false,
         }
+    }
+
+    /// Returns the same error if the system refused to read an archive that is there: that is no damage.
+    pub(in crate::store) fn refused(&self) -> Option<Self> {
+        let Self::Archive(ArchiveError::Read { path, source }) = self else {
+            return None;
+        };
+        let is_refusal =
+            source.kind() == io::ErrorKind::PermissionDenied || handle_fs::is_out_of_handles(source);
+        let code = source.raw_os_error().filter(|_| is_refusal)?;
+        Some(
+            ArchiveError::Read {
+                path: path.clone(),
+                source: io::Error::from_raw_os_error(code),
+            }
+            .into(),
+        )
     }
 
     /// Returns true if this is damage of the file at `path`.
@@ -381,14 +411,30 @@ impl Diagnostic for StoreError {
                 },
                 "prune",
             )],
-            Self::Catalog { is_full: true, .. } | Self::NoRoom { .. } => vec![Hint::text(MAKE_ROOM)],
+            Self::Catalog {
+                fault: CatalogFault::Full,
+                ..
+            }
+            | Self::NoRoom { .. } => vec![Hint::text(MAKE_ROOM)],
+            Self::Catalog {
+                fault: CatalogFault::Held,
+                ..
+            } => vec![Hint::text(
+                "another program has it open; end that program or wait for it, then repeat the command",
+            )],
+            Self::Catalog { path, .. } => own_hint(path),
+            Self::Archive(ArchiveError::Read { path, source })
+                if source.kind() == io::ErrorKind::PermissionDenied =>
+            {
+                own_hint(path)
+            }
             Self::Io {
                 action: "lock", path, ..
             } if is_elsewhere(path) => vec![Hint::command(
                 "to write the files of all mounts to a new directory of this machine",
                 "restore --to NEW-DIRECTORY",
             )],
-            Self::Io { source, .. } | Self::Create { source, .. } => match source.kind() {
+            Self::Io { source, path, .. } | Self::Create { source, path } => match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => vec![Hint::text(MAKE_ROOM)],
                 io::ErrorKind::FileTooLarge => {
                     vec![Hint::text(
@@ -398,13 +444,18 @@ impl Diagnostic for StoreError {
                 _ if handle_fs::is_out_of_handles(source) => {
                     vec![Hint::text("raise the limit on open files: ulimit -n 1024")]
                 }
-                kind if matches!(self, Self::Create { .. }) || kind == io::ErrorKind::ReadOnlyFilesystem => {
-                    vec![Hint::text(
-                        "make the directory above it writable, or name another jackin home in JACKIN_HOME_DIR",
-                    )]
-                }
+                io::ErrorKind::ReadOnlyFilesystem => vec![Hint::text(
+                    "mount its file system writable, or name another jackin home in JACKIN_HOME_DIR",
+                )],
+                io::ErrorKind::PermissionDenied if !own_hint(path).is_empty() => own_hint(path),
+                io::ErrorKind::NotADirectory => vec![Hint::text(
+                    "a file stands where a directory should be: move it away, or name another jackin home in JACKIN_HOME_DIR",
+                )],
+                _ if matches!(self, Self::Create { .. }) => vec![Hint::text(
+                    "make the directory above it writable, or name another jackin home in JACKIN_HOME_DIR",
+                )],
                 // As after `sudo` or `su` with the other user's HOME.
-                io::ErrorKind::PermissionDenied if matches!(self, Self::Io { .. }) => vec![Hint::text(
+                io::ErrorKind::PermissionDenied => vec![Hint::text(
                     "you may not read it: HOME may still be another user's; name a jackin home of your own in JACKIN_HOME_DIR",
                 )],
                 _ => Vec::new(),
@@ -420,6 +471,24 @@ impl Diagnostic for StoreError {
             },
         }
     }
+}
+
+/// Rights of the owner that a directory of the store needs.
+const USE_DIRECTORY: u32 = 0o700;
+/// Rights of the owner that a file of the store needs.
+const USE_FILE: u32 = 0o600;
+
+/// Returns the change of mode that opens a file or directory of the store to its owner; nothing if its mode does not close it.
+fn own_hint(path: &Path) -> Vec<Hint> {
+    let is_dir = handle_fs::stat_path(path)
+        .ok()
+        .flatten()
+        .is_some_and(|stat| stat.kind == NodeKind::Directory);
+    let need = if is_dir { USE_DIRECTORY } else { USE_FILE };
+    // A file is also made, renamed and removed in its directory.
+    let above = path.parent().filter(|_| !is_dir);
+    let hint = own_mode_hint(path, need).or_else(|| own_mode_hint(above?, USE_DIRECTORY));
+    hint.into_iter().collect()
 }
 
 const MAKE_ROOM: &str = "free disk space for the store, or set JACKIN_HOME_DIR to another jackin home";

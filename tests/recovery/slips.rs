@@ -187,3 +187,18 @@ fn root_in_another_users_home_is_warned_and_never_told_to_take_it_over() {
     let run = sandbox.jackin(["doctor"]).refused();
     run.shows(&format!("run as user {NOBODY}")).hides("chown");
 }
+
+#[test]
+fn a_home_behind_a_file_says_so() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("a", "before\n");
+    let launch = ["launch", "-q", "--snapshot", "project", ".", "--", "rm", "a"];
+    for (words, code) in [(&launch[..], 125), (&["list"], 1), (&["restore", "--yes"], 1)] {
+        let command = sandbox.command(words);
+        let command = command.with("JACKIN_HOME_DIR", project.join("a/home"));
+        let run = command.inside(&project).run().code(code);
+        run.shows("a file stands where a directory should be");
+    }
+    assert!(project.join("a").exists(), "the command was not started");
+}

@@ -1,12 +1,17 @@
 //! What cannot be read is named, and never deleted (scenario 35).
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Command;
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
 use crate::support::documents::instances;
 use crate::support::machine::{is_root, skip};
+use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -260,7 +265,7 @@ fn s35_directory_that_cannot_be_written_is_named_and_the_rest_is_restored() {
     assert!(matches!(run.exit(), Some(1 | 6)), "{run}");
     assert!(run.text().contains("fixed"), "{run}");
     if run.exit() == Some(6) {
-        assert_eq!(std::fs::read_to_string(project.join("free")).unwrap(), "before\n");
+        assert_eq!(fs::read_to_string(project.join("free")).unwrap(), "before\n");
     }
 }
 
@@ -272,7 +277,7 @@ fn a_session_that_hides_files_did_not_change_nothing() {
     };
     let hidden = |script: &str| {
         let project = sandbox.project("hides");
-        let _ = std::fs::remove_dir_all(&project);
+        let _ = fs::remove_dir_all(&project);
         Build::at(&project)
             .file("kept", "k\n")
             .file("file", "before\n")
@@ -395,7 +400,7 @@ fn a_file_in_the_place_of_a_directory_that_could_not_be_listed_stays() {
         "rm kept; chmod 755 closed; rm -r closed; echo file > closed",
     );
     sandbox.jackin(["restore", &id, "--yes"]).code(6).shows("closed");
-    assert_eq!(std::fs::read_to_string(project.join("closed")).unwrap(), "file\n");
+    assert_eq!(fs::read_to_string(project.join("closed")).unwrap(), "file\n");
     assert!(project.join("kept").exists());
     sandbox.jackin(["undo", &id, "--yes"]).ok();
     assert!(!project.join("kept").exists());
@@ -479,4 +484,95 @@ fn a_root_that_its_owner_may_not_write_leads_to_the_mode_that_lets_him() {
     );
     sandbox.restore(&id, &[]);
     assert_same_tree(&before, &Tree::read(&project));
+}
+
+/// Returns the change of mode that an error proposes: the rights, and the path.
+fn proposed_chmod(run: &Run) -> Option<(u32, PathBuf)> {
+    let text = run.text();
+    let line = text
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("chmod u+"))?;
+    let (letters, path) = line.split_once(' ')?;
+    let bit = |letter| match letter {
+        'r' => 0o400,
+        'w' => 0o200,
+        _ => 0o100,
+    };
+    Some((letters.chars().map(bit).sum(), path.into()))
+}
+
+#[test]
+fn what_the_mode_of_an_own_file_of_the_store_denies_is_given_back_step_by_step() {
+    let Some(sandbox) = Sandbox::unprivileged() else {
+        return skip("s35", "commands cannot run as another user here");
+    };
+    let project = sandbox.project("shop");
+    Build::at(&project)
+        .file("a", "before\n")
+        .file("gone", "gone\n")
+        .aged();
+    sandbox.give(&project);
+    let before = Tree::read(&project);
+    sandbox.launch(&project, "echo agent > a; rm gone");
+    let closed = [
+        "archives",
+        "snapshots",
+        "locks",
+        "receipts.log",
+        "catalog.sqlite3",
+        ".",
+    ];
+    for name in closed {
+        let path = sandbox.store().join(name);
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+        let restore = || sandbox.command(["restore", "--yes"]).inside(&project).run();
+        let mut steps = 0;
+        loop {
+            let run = restore();
+            if run.exit() == Some(0) {
+                break;
+            }
+            // Nothing is damaged.
+            assert_eq!(run.exit(), Some(1), "{name}: {run}");
+            let (bits, path) = proposed_chmod(&run).unwrap_or_else(|| panic!("{name}: {run}"));
+            let now = fs::metadata(&path).unwrap().permissions().mode();
+            fs::set_permissions(&path, fs::Permissions::from_mode(now | bits)).unwrap();
+            steps += 1;
+            assert!(steps <= 2, "{name}: {run}");
+        }
+        assert!(steps > 0, "{name}");
+        assert_same_tree(&before, &Tree::read(&project));
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        sandbox.command(["undo", "--yes"]).inside(&project).run().ok();
+    }
+}
+
+#[test]
+fn what_is_no_file_in_a_place_of_the_store_is_named_and_not_waited_for() {
+    for name in ["catalog.sqlite3", "catalog.sqlite3-journal", "receipts.log"] {
+        for is_pipe in [true, false] {
+            let sandbox = Sandbox::new();
+            let project = sandbox.project("shop");
+            Build::at(&project).file("gone", "gone\n").aged();
+            let before = Tree::read(&project);
+            sandbox.launch(&project, "rm gone");
+            let (place, aside) = (sandbox.store().join(name), sandbox.scratch("aside"));
+            fs::rename(&place, &aside).unwrap();
+            match is_pipe {
+                true => mknodat(CWD, &place, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap(),
+                false => fs::create_dir(&place).unwrap(),
+            }
+            for words in [&["show"][..], &["diff"], &["restore", "--yes"]] {
+                let run = sandbox.command(words).inside(&project).run();
+                let run = run.shows("it is not a regular file; move it away");
+                run.shows(name);
+            }
+            assert!(!project.join("gone").exists());
+            fs::rename(&place, sandbox.scratch("moved")).unwrap();
+            fs::rename(&aside, &place).unwrap();
+            sandbox.command(["restore", "--yes"]).inside(&project).run().ok();
+            assert_same_tree(&before, &Tree::read(&project));
+        }
+    }
 }

@@ -154,7 +154,13 @@ fn a_catalog_that_lacks_a_write_for_want_of_room_says_so() {
         store.catalog().instances().err()
     });
     assert!(
-        matches!(error, Some(StoreError::Catalog { is_full: true, .. })),
+        matches!(
+            error,
+            Some(StoreError::Catalog {
+                fault: CatalogFault::Full,
+                ..
+            })
+        ),
         "{error:?}"
     );
 }

@@ -1,9 +1,9 @@
-//! Hint after the system denied access to a directory: the change of its mode that gives this user access, or `sudo`.
+//! Hint after the system denied access to a path: the change of its mode that gives this user access, or `sudo`.
 
 use std::io;
 use std::path::Path;
 
-use crate::diagnostic::Hint;
+use super::Hint;
 use crate::display::shell;
 use handle_fs::remote::is_elsewhere;
 
@@ -25,26 +25,34 @@ pub(crate) fn denied_hint(directory: &Path, need: u32, error: &io::Error) -> Opt
     if handle_fs::is_privileged() {
         return None;
     }
+    let sudo = || Hint::text("repeat the command with `sudo`");
+    Some(own_mode_hint(directory, need).unwrap_or_else(sudo))
+}
+
+/// Returns the step that gives this user the rights `need` (bits of the owner) on a path; `None` if the mode of what is this user's
+/// own does not deny them.
+pub(crate) fn own_mode_hint(path: &Path, need: u32) -> Option<Hint> {
+    if is_elsewhere(path) || handle_fs::is_privileged() {
+        return None;
+    }
     // The nearest directory that can be examined is the one that denies: it cannot be used itself, or not be searched.
-    let denies = directory.ancestors().find_map(|path| {
+    let denies = path.ancestors().find_map(|path| {
         let stat = handle_fs::stat_path(path).ok()??;
         Some((path, stat))
     });
-    let (path, stat) = denies?;
-    let need = if path == directory { need } else { SEARCH };
+    let (denies, stat) = denies?;
+    let need = if denies == path { need } else { SEARCH };
     let missing = need & !stat.mode;
-    Some(Hint::text(
-        if stat.uid == handle_fs::own_ids().0 && missing != 0 {
-            let (letters, path) = (letters(missing), shell::word(path));
-            format!("make it accessible and repeat the command:\n  chmod u+{letters} {path}")
-        } else {
-            "repeat the command with `sudo`".to_owned()
-        },
-    ))
+    (stat.uid == handle_fs::own_ids().0 && missing != 0).then(|| {
+        let (letters, path) = (letters(missing), shell::word(denies));
+        Hint::text(format!(
+            "make it accessible and repeat the command:\n  chmod u+{letters} {path}"
+        ))
+    })
 }
 
 /// Returns true if a directory of this machine belongs to this user, and its mode lacks a right of `need`.
-pub(super) fn is_closed_to_owner(directory: &Path, need: u32) -> bool {
+pub(crate) fn is_closed_to_owner(directory: &Path, need: u32) -> bool {
     let may_change = !is_elsewhere(directory) && !handle_fs::is_privileged();
     let stat = handle_fs::stat_path(directory).ok().flatten();
     may_change && stat.is_some_and(|stat| stat.uid == handle_fs::own_ids().0 && need & !stat.mode != 0)
