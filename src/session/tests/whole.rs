@@ -184,6 +184,13 @@ fn changed(proposal: &Proposal) -> BTreeSet<String> {
     steps.map(|step| text(&step.change.path)).collect()
 }
 
+/// Returns the paths that stay because what was at a path that stays was moved there; which those are has tests of its own.
+fn moved(proposal: &Proposal) -> Vec<String> {
+    let kept = proposal.mounts[0].plan.kept.iter();
+    let moved = kept.filter(|kept| matches!(kept.why, Why::Moved(_)));
+    moved.map(|kept| text(&kept.change.path)).collect()
+}
+
 fn same(wanted: &Seen, found: &Seen, groups: bool, about: &str) -> Result<(), TestCaseError> {
     let lines = differences(wanted, found, groups);
     prop_assert!(lines.is_empty(), "{about}:\n  {}", lines.join("\n  "));
@@ -203,10 +210,7 @@ fn a_restore_is_what_the_model_says_and_what_the_diff_said_and_undo_is_exact() {
         let proposal = session.restore(&case);
         // The other side of a rename is meant as well; which paths those are has tests of its own.
         case.also = proposal.mounts[0].also.iter().map(text).collect();
-        // So do those that stay because what was at a path that stays was moved there.
-        let kept = proposal.mounts[0].plan.kept.iter();
-        let moved = kept.filter(|kept| matches!(kept.why, Why::Moved(_)));
-        case.moved = moved.map(|kept| text(&kept.change.path)).collect();
+        case.moved = moved(&proposal);
         let wanted = case.expected(&session.before, &session.ended, &session.now);
         let mount = &proposal.mounts[0];
         let sides = [
@@ -279,10 +283,11 @@ fn a_restore_is_what_the_model_says_and_what_the_diff_said_and_undo_is_exact() {
 fn names_of_one_file_come_back_as_names_of_one_file() {
     let tried = std::cell::Cell::new([0_u32; 4]);
     runner(60, 400)
-        .run(&case(true), |case| {
+        .run(&case(true), |mut case| {
             let session = Session::of(&case);
             let beside = session.beside();
             let proposal = session.restore(&case);
+            case.moved = moved(&proposal);
             let report = session.execute(&proposal);
             let after = session.look();
             prop_assert_eq!(&session.beside(), &beside, "what lies beside the mount");
