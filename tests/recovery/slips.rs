@@ -193,10 +193,12 @@ fn a_home_behind_a_file_says_so() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("p");
     Build::at(&project).file("a", "before\n");
+    let file = sandbox.scratch("file");
+    fs::write(&file, "").unwrap();
     let launch = ["launch", "-q", "--snapshot", "project", ".", "--", "rm", "a"];
     for (words, code) in [(&launch[..], 125), (&["list"], 1), (&["restore", "--yes"], 1)] {
         let command = sandbox.command(words);
-        let command = command.with("JACKIN_HOME_DIR", project.join("a/home"));
+        let command = command.with("JACKIN_HOME_DIR", file.join("home"));
         let run = command.inside(&project).run().code(code);
         run.shows("a file stands where a directory should be");
     }
