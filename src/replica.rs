@@ -21,7 +21,7 @@ mod tests;
 
 pub use bucket::{Bucket, BucketError, BucketErrorKind, Listed, Put, Stop, Tag};
 pub use chain::{Chain, Told};
-pub use delete::{forgotten_in, remove_earlier};
+pub use delete::{ForgottenObjects, forgotten_in, remove_earlier};
 pub use name::Name;
 pub use pull::{Index, Remote, by_instance, stores};
 pub use push::{KEPT, Waiting, has_several_recipients, waiting};

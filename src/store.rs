@@ -87,7 +87,7 @@ pub use lock::{LockGuard, Patience};
 pub use log::{Anchor, read_links};
 pub use log_repair::{Mended, mend_chain};
 pub use path_lookup::{PartsRead, PathLookup, PathState};
-pub use prune::{Sole, Swept};
+pub use prune::{ArchiveNeeds, Sole, Swept};
 pub use random_access::OpenContent;
 pub use reconcile::LostRecord;
 pub use record::{check_record, parse_record};

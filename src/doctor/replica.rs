@@ -59,8 +59,13 @@ pub(super) fn judge(environment: &Environment, layout: Option<&Layout>, findings
         asked.store(true, Ordering::Relaxed);
     });
     let stop: crate::replica::Stop = Arc::new(move || given_up.load(Ordering::Relaxed));
+    let mut is_missing = false;
     match S3::open(place, stop).and_then(|bucket| bucket.folders()) {
         Ok(stores) => {
+            let own = store.as_ref().and_then(|store| store.replica_identity().ok()?);
+            let is_noted = |store: &Store| store.replica_notes(&digest).is_ok_and(|notes| !notes.is_empty());
+            let own = own.filter(|_| store.as_ref().is_some_and(is_noted));
+            let missing = own.filter(|own| !stores.iter().any(|name| name == own.id.as_str()));
             let stores = counted(stores.len(), "store", "stores");
             let keys = counted(names.len(), "recipient", "recipients");
             found(
@@ -68,6 +73,11 @@ pub(super) fn judge(environment: &Environment, layout: Option<&Layout>, findings
                 format!("{place} answers, with {stores}; objects are encrypted to {keys}"),
                 None,
             );
+            if let Some(own) = missing {
+                is_missing = true;
+                let what = format!("the copy of this store, {}, is not in {place} any more", own.id);
+                found(Severity::Warning, what, Some(blank().verb("replicate")));
+            }
         }
         Err(error) => {
             let what =
@@ -114,7 +124,7 @@ pub(super) fn judge(environment: &Environment, layout: Option<&Layout>, findings
             );
             found(severity, what, Some(blank().verb("replicate")));
         }
-        Some(_) if !incomplete.is_empty() => {}
+        Some(_) if is_missing || !incomplete.is_empty() => {}
         Some(_) => found(Severity::Ok, format!("{place} is up to date"), None),
         None => {}
     }

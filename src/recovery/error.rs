@@ -85,6 +85,11 @@ pub enum RecoveryError {
     /// The recipients that the copy is to be encrypted for cannot be used.
     #[error("cannot encrypt the copy: {0}")]
     ReplicaRecipients(String),
+    /// Root that acts for a user would sign in to the object store with credentials of root.
+    #[error(
+        "root that acts for user {0} (sudo) would sign in to the object store with credentials of its own"
+    )]
+    ReplicaOfUser(u32),
     /// The check of the store was stopped.
     #[error("interrupted before everything was checked")]
     Unverified,
@@ -452,6 +457,7 @@ impl Diagnostic for RecoveryError {
             Self::NoHome | Self::ModeOff | Self::Recipients { .. } | Self::ReplicaRecipients(_) => {
                 ErrorKind::Config
             }
+            Self::ReplicaOfUser(_) => ErrorKind::Usage,
             Self::NotStored { .. }
             | Self::Credentials { is_sealed: false, .. }
             | Self::NoFiles { .. }
@@ -512,6 +518,7 @@ impl Diagnostic for RecoveryError {
             Self::ReplicaRecipients(_) => vec![Hint::text(
                 "set recipients in [recovery.state] of config.toml to your public keys (age1… or ssh-ed25519 …)",
             )],
+            Self::ReplicaOfUser(uid) => vec![Hint::text(format!("run it as user {uid}"))],
             Self::Identity {
                 needs_passphrase: true,
                 ..

@@ -7,14 +7,18 @@ use super::{Recovery, RecoveryError};
 use crate::config::{BucketPlace, Config, Replication};
 use crate::model::{Digest, SnapshotId};
 use crate::replica::{
-    Copied, Copying, KEPT, Name, ReplicaError, S3, Stop, Waiting, forgotten_in, has_several_recipients,
-    remove_earlier, waiting,
+    Copied, Copying, ForgottenObjects, KEPT, Name, ReplicaError, S3, Stop, Waiting, forgotten_in,
+    has_several_recipients, remove_earlier, waiting,
 };
 use crate::store::encryption::Recipients;
 use crate::store::{EarlierReplica, Patience, ReplicaOutcome, Store};
 
 /// Maximum number of snapshots that are recorded as incomplete in a copy.
 const MOST_INCOMPLETE: usize = 20;
+
+/// Reason why something is not deleted in a copy.
+const UNREADABLE: &str =
+    "a record here cannot be read, and it may need what would be deleted there; `verify` names it";
 
 /// Thoroughness of a replication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,14 +93,14 @@ impl Recovery<'_> {
         let is_busy = matches!(alone, Some(None));
         let mut copies = Vec::new();
         for earlier in store.earlier_replicas(current.as_deref())? {
-            let names = forgotten_in(store, &earlier)?;
+            let ForgottenObjects { names, withheld } = forgotten_in(store, &earlier)?;
             let place = match &earlier.address {
                 Some(address) => format!("{address}/{}", earlier.store),
                 None => format!("an object store of an earlier configuration ({})", earlier.store),
             };
             let mut copy = EarlierCopy {
                 place,
-                left: names.len() as u64,
+                left: names.len() as u64 + withheld,
                 removed: 0,
                 failed: None,
             };
@@ -106,9 +110,12 @@ impl Recovery<'_> {
                     false => remove_there(store, &earlier, names, stop),
                 };
                 match removed {
-                    Ok(removed) => (copy.removed, copy.left) = (removed, 0),
+                    Ok(removed) => (copy.removed, copy.left) = (removed, withheld),
                     Err(why) => copy.failed = Some(why),
                 }
+            }
+            if stop.is_some() && withheld > 0 && copy.failed.is_none() {
+                copy.failed = Some(UNREADABLE.to_owned());
             }
             copies.push(copy);
         }
@@ -123,6 +130,17 @@ impl Recovery<'_> {
             return None;
         }
         Config::load(self.environment).ok()?.replication()
+    }
+
+    /// Returns the configured replication for a command that is about the copy.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Config`]; [`RecoveryError::ReplicaOfUser`] for root that acts for a user.
+    pub fn own_replication(&self) -> Result<Option<Replication>, RecoveryError> {
+        match self.environment.operator {
+            Some(operator) => Err(RecoveryError::ReplicaOfUser(operator.uid)),
+            None => Ok(Config::load(self.environment)?.replication()),
+        }
     }
 
     /// Returns the numbers of snapshots and receipts that are not copied yet.

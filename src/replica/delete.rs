@@ -1,5 +1,5 @@
-//! Deletion in the replica, if the operator chose it: only objects of snapshots that the chain here records as pruned, and only
-//! objects that this store noted as its own.
+//! Deletion in the replica, if the operator chose it: only what the chain here records as pruned, forgotten or repacked and no record
+//! needs, and only below the store's own name.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,47 +9,135 @@ use super::pull::failed;
 use super::upload::{Copying, LARGEST_RECORD, RECEIPTS, noted_name, sorted};
 use super::{ReplicaError, Stop};
 use crate::model::{ArchiveId, Operation, SnapshotId};
-use crate::store::{EarlierReplica, Store, StoreError};
+use crate::store::{ArchiveNeeds, EarlierReplica, Store, StoreError};
 
-/// Returns the noted objects of an earlier copy that hold what was forgotten or pruned here, each with its notes.
+/// What may be done to an archive in a copy.
+enum Fate {
+    /// The chain never discarded it, or it is needed.
+    Stays,
+    Goes,
+    /// It was discarded, and a record that cannot be read may need it.
+    Unknown,
+}
+
+/// Snapshots and archives that the chain discarded.
+struct Discarded {
+    snapshots: HashSet<SnapshotId>,
+    /// Archives that a receipt replaced, or found to be needed by nothing.
+    replaced: HashSet<ArchiveId>,
+    /// Archives of snapshots that are gone, and those that took the place of others. They go if nothing needs them.
+    used: HashSet<ArchiveId>,
+    needs: ArchiveNeeds,
+}
+
+impl Discarded {
+    /// With `is_left` for a copy that nothing is uploaded to any more: what was packed into another archive goes only if that one goes,
+    /// too.
+    fn of(store: &Store, is_left: bool) -> Result<Self, StoreError> {
+        let mut found = Self {
+            snapshots: HashSet::new(),
+            replaced: HashSet::new(),
+            used: HashSet::new(),
+            needs: store.archive_needs()?,
+        };
+        // The newest first, for what became of the archive that others were packed into.
+        for receipt in store.receipts()?.into_iter().rev() {
+            let pruned = match receipt.act {
+                Operation::Prune { snapshots, .. } => snapshots,
+                Operation::Forget {
+                    snapshots,
+                    from,
+                    into,
+                    ..
+                } => {
+                    found.replaced.extend(from);
+                    found.used.extend(into.into_iter().map(|into| into.id));
+                    snapshots
+                }
+                Operation::Repack { from, into, .. } => {
+                    if !is_left || found.replaced.contains(&into.id) {
+                        found.replaced.extend(from);
+                    } else if !found.is_needed(&into.id) {
+                        found.used.extend(from);
+                    }
+                    found.used.insert(into.id);
+                    continue;
+                }
+                _ => continue,
+            };
+            for snapshot in pruned {
+                found.used.extend(snapshot.id.archives());
+                found.snapshots.insert(snapshot.id);
+            }
+        }
+        Ok(found)
+    }
+
+    fn is_needed(&self, archive: &ArchiveId) -> bool {
+        self.needs.archives.contains(archive) || self.needs.missing.contains(archive)
+    }
+
+    fn fate(&self, archive: &ArchiveId) -> Fate {
+        if self.needs.archives.contains(archive) {
+            Fate::Stays
+        } else if self.replaced.contains(archive) {
+            Fate::Goes
+        } else if self.is_needed(archive) || !self.used.contains(archive) {
+            Fate::Stays
+        } else if self.needs.is_vague {
+            Fate::Unknown
+        } else {
+            Fate::Goes
+        }
+    }
+}
+
+/// Objects of an earlier copy that hold what was forgotten or pruned here.
+#[derive(Debug, Default)]
+pub struct ForgottenObjects {
+    /// Those that may be deleted, each with its notes.
+    pub names: BTreeMap<Name, Vec<String>>,
+    /// Number of those that a record that cannot be read may need.
+    pub withheld: u64,
+}
+
+/// Returns the noted objects of an earlier copy that hold what was forgotten or pruned here.
 ///
 /// Nothing is uploaded there any more, so no archive takes the place of one that was rewritten since: what was forgotten goes, even if other
 /// snapshots there need the same archive.
 ///
 /// # Errors
 /// [`StoreError`].
-pub fn forgotten_in(
-    store: &Store,
-    replica: &EarlierReplica,
-) -> Result<BTreeMap<Name, Vec<String>>, StoreError> {
-    let here: HashSet<ArchiveId> = store.archive_ids()?.into_iter().collect();
-    let (mut snapshots, mut archives) = (HashSet::new(), HashSet::new());
-    // The newest first: an archive goes, too, if it was packed into one that went later.
-    for receipt in store.receipts()?.into_iter().rev() {
-        let (pruned, from) = match receipt.act {
-            Operation::Prune { snapshots, .. } => (snapshots, Vec::new()),
-            Operation::Forget { snapshots, from, .. } => (snapshots, from),
-            Operation::Repack { from, into, .. } if archives.contains(&into.id) => (Vec::new(), from),
+pub fn forgotten_in(store: &Store, replica: &EarlierReplica) -> Result<ForgottenObjects, StoreError> {
+    let discarded = Discarded::of(store, true)?;
+    let mut found = ForgottenObjects::default();
+    for (name, notes) in by_name(replica.notes.iter().cloned()) {
+        match &name {
+            Name::Record(id) if discarded.snapshots.contains(id) => {}
+            Name::Archive(id, _) => match discarded.fate(id) {
+                Fate::Goes => {}
+                Fate::Unknown => {
+                    found.withheld += 1;
+                    continue;
+                }
+                Fate::Stays => continue,
+            },
             _ => continue,
-        };
-        for snapshot in pruned {
-            archives.extend(snapshot.id.archives());
-            snapshots.insert(snapshot.id);
         }
-        archives.extend(from);
+        found.names.insert(name, notes);
     }
-    let is_gone = |name: &Name| match name {
-        Name::Record(id) => snapshots.contains(id),
-        Name::Archive(id, _) => archives.contains(id) && !here.contains(id),
-        Name::Key(_) | Name::Moved(..) | Name::Receipts(_) => false,
-    };
-    let mut names: BTreeMap<Name, Vec<String>> = BTreeMap::new();
-    for note in &replica.notes {
-        if let Some(name) = Name::parse(noted_name(note)).filter(&is_gone) {
-            names.entry(name).or_default().push(note.clone());
+    Ok(found)
+}
+
+/// Returns notes by the object that they are about.
+fn by_name(notes: impl IntoIterator<Item = String>) -> BTreeMap<Name, Vec<String>> {
+    let mut found: BTreeMap<Name, Vec<String>> = BTreeMap::new();
+    for note in notes {
+        if let Some(name) = Name::parse(noted_name(&note)) {
+            found.entry(name).or_default().push(note);
         }
     }
-    Ok(names)
+    found
 }
 
 /// Deletes objects of an earlier copy in its bucket, and returns how many were deleted.
@@ -134,55 +222,46 @@ fn refuse_continued(
 }
 
 impl Copying<'_> {
-    /// Removes from the replica what was pruned here. Call it after [`Copying::run`], so that the receipts of the prune are there.
+    /// Removes from the replica what was pruned here, also what may have arrived there and was not noted. Call it after
+    /// [`Copying::run`], so that the receipts of the prune are there.
     ///
     /// # Errors
     /// [`ReplicaError`].
     pub fn remove_given_up(&mut self) -> Result<(), ReplicaError> {
-        let mut pruned: HashSet<SnapshotId> = HashSet::new();
-        let mut packed: HashSet<ArchiveId> = HashSet::new();
-        for receipt in self.store.receipts()? {
-            match receipt.act {
-                Operation::Prune { snapshots, .. } => {
-                    pruned.extend(snapshots.into_iter().map(|pruned| pruned.id))
+        let discarded = Discarded::of(self.store, false)?;
+        let mut known = by_name(self.store.replica_notes(&self.place)?);
+        for name in self.seen.iter().filter_map(|name| Name::parse(name)) {
+            known.entry(name).or_default();
+        }
+        let mut archives: BTreeMap<ArchiveId, Vec<(Name, Vec<String>)>> = BTreeMap::new();
+        for (name, notes) in known {
+            match &name {
+                Name::Record(id) if discarded.snapshots.contains(id) => self.remove(&name, &notes)?,
+                Name::Archive(id, _) | Name::Moved(id, _) => {
+                    archives.entry(id.clone()).or_default().push((name, notes));
                 }
-                Operation::Repack { from, .. } => packed.extend(from),
-                Operation::Forget { snapshots, from, .. } => {
-                    pruned.extend(snapshots.into_iter().map(|pruned| pruned.id));
-                    packed.extend(from);
-                }
-                _ => {}
+                Name::Record(_) | Name::Key(_) | Name::Receipts(_) => {}
             }
         }
-        let records: Vec<Name> = pruned.iter().cloned().map(Name::Record).collect();
-        for name in records {
-            if self.notes.contains(&name.to_string()) {
-                self.remove(&name)?;
-            }
-        }
-        let mut moved: HashMap<ArchiveId, ArchiveId> = HashMap::new();
-        let mut needed: HashSet<ArchiveId> = self.store.archive_ids()?.into_iter().collect();
-        for (id, into, _) in self.store.moved_to_copy()? {
-            needed.insert(into.id.clone());
-            moved.insert(id, into.id);
-        }
-        let of_pruned: HashSet<ArchiveId> = pruned.iter().flat_map(SnapshotId::archives).collect();
-        for (id, names) in self.noted_archives() {
-            if needed.contains(&id) || !(of_pruned.contains(&id) || packed.contains(&id)) {
-                continue;
-            }
+        let moved = self.store.moved_to_copy()?.into_iter();
+        let moved: HashMap<ArchiveId, ArchiveId> = moved.map(|(id, into, _)| (id, into.id)).collect();
+        for (id, objects) in archives {
             // The name that leads on is needed, and must be there before what it stands for goes.
             let leads = moved.get(&id).map(|into| Name::Moved(id.clone(), into.clone()));
-            if leads
+            let is_led = leads
                 .as_ref()
-                .is_some_and(|leads| !self.notes.contains(&leads.to_string()))
-            {
-                continue;
-            }
-            for name in names {
-                if Some(&name) != leads.as_ref() {
-                    self.remove(&name)?;
+                .is_none_or(|leads| self.notes.contains(&leads.to_string()));
+            let objects = objects
+                .into_iter()
+                .filter(|(name, _)| Some(name) != leads.as_ref());
+            match discarded.fate(&id) {
+                Fate::Stays => {}
+                Fate::Goes if is_led => {
+                    for (name, notes) in objects {
+                        self.remove(&name, &notes)?;
+                    }
                 }
+                Fate::Goes | Fate::Unknown => self.copied.withheld += objects.count() as u64,
             }
         }
         Ok(())

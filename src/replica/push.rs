@@ -74,7 +74,7 @@ impl Copying<'_> {
     /// # Errors
     /// [`ReplicaError`]; what was copied until then stays, and is in [`Self::copied`].
     pub fn run(&mut self) -> Result<(), ReplicaError> {
-        if self.notes.is_empty() && self.seen.is_empty() {
+        if self.seen.is_empty() && (self.notes.is_empty() || self.has_news()? && self.is_gone()?) {
             self.look()?;
         }
         self.key()?;
@@ -96,10 +96,33 @@ impl Copying<'_> {
         }
     }
 
+    /// Returns true if there are receipts to copy, as of each new snapshot.
+    fn has_news(&self) -> Result<bool, ReplicaError> {
+        let next = last_receipt(&self.notes) + 1;
+        Ok(!self.store.receipt_lines(next)?.is_empty())
+    }
+
+    /// Returns true if the noted key is not there: the bucket was emptied, or another service answers for the address, and what is
+    /// noted says nothing about it.
+    fn is_gone(&self) -> Result<bool, ReplicaError> {
+        let name = Name::of_key(&self.identity.key, self.recipient_names).to_string();
+        if !self.notes.contains(&name) {
+            return Ok(false);
+        }
+        let tag = self.bucket.tag(&self.full(&name));
+        Ok(tag.map_err(|error| self.failed(error))?.is_none())
+    }
+
     /// Refuses to go on after receipts that this store does not have, before anything of a snapshot is put beside those of another store.
     fn goes_on_from_there(&self) -> Result<(), ReplicaError> {
         let first = last_receipt(&self.notes) + 1;
         let lines = self.store.receipt_lines(first)?;
+        let next = first + lines.len() as u64;
+        let is_beyond =
+            |name: &&String| matches!(Name::parse(name), Some(Name::Receipts(first)) if first >= next);
+        if let Some(name) = self.seen.iter().find(is_beyond) {
+            return Err(self.foreign(name));
+        }
         if lines.is_empty() {
             return Ok(());
         }

@@ -24,8 +24,10 @@ use crate::model::Digest;
 
 /// Longest time for establishing a connection.
 const CONNECT: Duration = Duration::from_secs(5);
-/// Longest time for one attempt; enough for an object of the largest size over a slow line.
+/// Longest time for one attempt, without the time that the bytes of an upload need.
 const ATTEMPT: Duration = Duration::from_secs(60);
+/// Slowest line on which an upload arrives (bytes per second).
+const SLOWEST: u64 = 8 << 10;
 /// Attempts of one request, with growing pauses between them.
 const ATTEMPTS: u32 = 3;
 /// Interval between two checks for cancellation.
@@ -181,9 +183,49 @@ fn http() -> impl HttpClient + 'static {
     })
 }
 
+/// Failure of a download.
+enum Broken {
+    /// The answer began and broke off.
+    Off(BucketError),
+    Refused(BucketError),
+}
+
+impl S3 {
+    async fn read(&self, name: &str, most: u64) -> Result<Option<Vec<u8>>, Broken> {
+        let got = self
+            .client
+            .get_object()
+            .bucket(self.place.bucket())
+            .key(self.key(name))
+            .send()
+            .await;
+        let got = match got {
+            Ok(got) => got,
+            Err(error) if status(&error) == Some(404) && !is_without_bucket(&error) => return Ok(None),
+            Err(error) => return Err(Broken::Refused(told(error))),
+        };
+        let mut body = got.body;
+        let mut bytes = Vec::new();
+        while let Some(piece) = body.next().await {
+            let piece = piece.map_err(|error| {
+                let what = format!("the answer broke off: {}", context(&error));
+                Broken::Off(BucketError::new(Kind::Unreachable, what))
+            })?;
+            if (bytes.len() + piece.len()) as u64 > most {
+                let what = format!("{name} is longer than {most} bytes");
+                return Err(Broken::Refused(BucketError::new(Kind::Odd, what)));
+            }
+            bytes.extend_from_slice(&piece);
+        }
+        Ok(Some(bytes))
+    }
+}
+
 impl Bucket for S3 {
     fn put_new(&self, name: &str, bytes: Vec<u8>, tag: &Tag) -> Result<Put, BucketError> {
+        let slowest = ATTEMPT + Duration::from_secs(bytes.len() as u64 / SLOWEST);
         self.ask(async {
+            let patient = TimeoutConfig::builder().operation_attempt_timeout(slowest);
             let put = self
                 .client
                 .put_object()
@@ -193,6 +235,8 @@ impl Bucket for S3 {
                 .content_type("application/octet-stream")
                 .set_metadata(Some(beside(tag)))
                 .body(ByteStream::from(bytes))
+                .customize()
+                .config_override(aws_sdk_s3::config::Config::builder().timeout_config(patient.build()))
                 .send()
                 .await;
             match put {
@@ -229,35 +273,19 @@ impl Bucket for S3 {
     }
 
     fn get(&self, name: &str, most: u64) -> Result<Option<Vec<u8>>, BucketError> {
-        let too_long = || BucketError::new(Kind::Odd, format!("{name} is longer than {most} bytes"));
         self.ask(async {
-            let got = self
-                .client
-                .get_object()
-                .bucket(self.place.bucket())
-                .key(self.key(name))
-                .send()
-                .await;
-            let got = match got {
-                Ok(got) => got,
-                Err(error) if status(&error) == Some(404) && !is_without_bucket(&error) => return Ok(None),
-                Err(error) => return Err(told(error)),
-            };
-            let mut body = got.body;
-            let mut bytes = Vec::new();
-            while let Some(piece) = body.next().await {
-                let piece = piece.map_err(|error| {
-                    BucketError::new(
-                        Kind::Unreachable,
-                        format!("the answer broke off: {}", context(&error)),
-                    )
-                })?;
-                if (bytes.len() + piece.len()) as u64 > most {
-                    return Err(too_long());
+            // The client repeats requests, not answers that break off.
+            let mut attempt = 1;
+            loop {
+                match self.read(name, most).await {
+                    Err(Broken::Off(_)) if attempt < ATTEMPTS => {
+                        tokio::time::sleep(Duration::from_secs(attempt.into())).await;
+                        attempt += 1;
+                    }
+                    Err(Broken::Off(error) | Broken::Refused(error)) => return Err(error),
+                    Ok(bytes) => return Ok(bytes),
                 }
-                bytes.extend_from_slice(&piece);
             }
-            Ok(Some(bytes))
         })
     }
 

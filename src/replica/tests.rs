@@ -2,6 +2,7 @@
 
 mod bucket;
 mod failing;
+mod given_up;
 mod hostile;
 mod names;
 

@@ -106,6 +106,9 @@ pub struct Copied {
     pub receipts: u64,
     /// Number of objects removed because their snapshots were pruned here.
     pub removed: u64,
+    /// Number of objects that hold what was deleted here and stay: what takes their place is not there, or a record that cannot be
+    /// read may need them.
+    pub withheld: u64,
     /// Snapshots that cannot be copied because their content here is damaged or not in archives, with the reason.
     pub damaged: Vec<(SnapshotId, String)>,
     /// Objects of no single snapshot whose size there is not the one that was sent, each with what to do.
@@ -380,28 +383,21 @@ impl Copying<'_> {
         }
     }
 
-    /// Returns the noted objects of each archive: its parts and its redirects.
-    pub(super) fn noted_archives(&self) -> HashMap<ArchiveId, Vec<Name>> {
-        let mut found: HashMap<ArchiveId, Vec<Name>> = HashMap::new();
-        for name in self.notes.iter().filter_map(|note| Name::parse(note)) {
-            if let Name::Archive(id, _) | Name::Moved(id, _) = &name {
-                found.entry(id.clone()).or_default().push(name.clone());
-            }
-        }
-        found
-    }
-
-    /// Removes an object that was noted.
-    pub(super) fn remove(&mut self, name: &Name) -> Result<(), ReplicaError> {
+    /// Removes an object, which need not be there, and its notes.
+    pub(super) fn remove(&mut self, name: &Name, notes: &[String]) -> Result<(), ReplicaError> {
         self.must_go_on()?;
         let name = name.to_string();
         self.bucket
             .delete(&self.full(&name))
             .map_err(|error| self.failed(error))?;
-        self.store.note_replica(&self.place, &format!("-{name}"))?;
-        self.notes.remove(&name);
-        self.forget_size(&name)?;
-        self.copied.removed += 1;
+        self.copied.removed += u64::from(self.notes.contains(&name) || self.seen.contains(&name));
+        for note in notes {
+            self.store.note_replica(&self.place, &format!("-{note}"))?;
+            self.notes.remove(note);
+        }
+        self.seen.remove(&name);
+        self.sent.remove(&name);
+        self.sizes.remove(&name);
         Ok(())
     }
 }

@@ -57,6 +57,9 @@ pub(crate) struct ForgetDocument {
     pub(crate) replica: Option<String>,
     /// Number of objects that were deleted there; none without `--replica`.
     pub(crate) replica_removed: Option<u64>,
+    /// Number of objects there that hold what was deleted and stay, because what takes their place is not copied, or a record here cannot
+    /// be read; none without `--replica`.
+    pub(crate) replica_withheld: Option<u64>,
     /// Copies of the store under an earlier name or at an earlier place. If something was deleted here, only those that have it.
     pub(crate) earlier_replicas: Vec<EarlierReplicaDocument>,
     /// The number in `log`.
@@ -176,6 +179,7 @@ impl ForgetDocument {
             outside: Vec::new(),
             replica: None,
             replica_removed: None,
+            replica_withheld: None,
             earlier_replicas: Vec::new(),
             receipt: None,
             ends_undo: Vec::new(),

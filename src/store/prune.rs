@@ -199,9 +199,39 @@ pub(super) struct Needs {
     archives: HashSet<ArchiveId>,
     /// Ids that records name, and those of the redirects that lead from there.
     names: HashSet<ArchiveId>,
+    /// Archives that hold needed content and are not there.
+    missing: HashSet<ArchiveId>,
     /// Replacement of each archive that was repacked; `None` if its redirect is unreadable.
     moved: HashMap<ArchiveId, Option<ArchiveRef>>,
     pub(super) unreadable: Vec<SnapshotId>,
+}
+
+/// Archives that a copy of the store elsewhere must keep.
+#[derive(Clone, Debug, Default)]
+pub struct ArchiveNeeds {
+    /// Archives that are there.
+    pub archives: HashSet<ArchiveId>,
+    /// Archives that a record names and that are not there. A receipt may say that they were rewritten.
+    pub missing: HashSet<ArchiveId>,
+    /// True if a record cannot be read or is lost: it may need other archives as well.
+    pub is_vague: bool,
+}
+
+impl Store {
+    /// Returns the archives that a copy of the store elsewhere must keep: one that is missing here may only be there.
+    ///
+    /// # Errors
+    /// [`StoreError::Catalog`], [`StoreError::Io`].
+    pub fn archive_needs(&self) -> Result<ArchiveNeeds, StoreError> {
+        let _kept = self.layout().enter()?;
+        let needs = Needs::of(self)?;
+        let there = self.archive_ids()?.into_iter();
+        Ok(ArchiveNeeds {
+            archives: there.chain(needs.archives).collect(),
+            missing: needs.missing,
+            is_vague: !needs.unreadable.is_empty(),
+        })
+    }
 }
 
 impl Needs {
@@ -210,6 +240,7 @@ impl Needs {
         let mut needs = Self {
             archives: HashSet::new(),
             names: HashSet::new(),
+            missing: HashSet::new(),
             moved: archive_redirects::all(layout)?,
             unreadable: Vec::new(),
         };
@@ -236,7 +267,12 @@ impl Needs {
 
     fn follow(&mut self, layout: &Layout, id: &SnapshotId, wanted: &ArchiveRef) -> Result<(), StoreError> {
         let mut at = wanted.id.clone();
-        while self.names.insert(at.clone()) && !durable::is_there(&layout.archive(&at))? {
+        // One that is there already was followed.
+        while self.names.insert(at.clone()) {
+            if durable::is_there(&layout.archive(&at))? {
+                self.archives.insert(at);
+                return Ok(());
+            }
             match self.moved.get(&at) {
                 Some(Some(into)) => at = into.id.clone(),
                 // A name that cannot be read may stand for any archive.
@@ -244,10 +280,12 @@ impl Needs {
                     self.unreadable.push(id.clone());
                     return Ok(());
                 }
-                None => return Ok(()),
+                None => {
+                    self.missing.insert(at);
+                    return Ok(());
+                }
             }
         }
-        self.archives.insert(at);
         Ok(())
     }
 

@@ -564,3 +564,26 @@ fn root_names_no_copy_that_it_does_not_make() {
     sandbox.jackin(words).ok().shows("Copied to");
     sudo(&sandbox, words).ok().hides("Copied to");
 }
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn root_copies_nothing_to_an_object_store_of_the_operator() {
+    let Some(sandbox) = operators("sudo") else { return };
+    let recipient = crate::replicas::RECIPIENT;
+    let place = crate::replicas::PLACE;
+    sandbox.configure(
+        "config.toml",
+        &format!(
+            "[recovery.state]\nrecipients = [\"{recipient}\"]\n[recovery.store]\nreplicate = \"{place}\"\n"
+        ),
+    );
+    let project = sandbox.project("own");
+    sandbox.give(&project);
+    sandbox.session(&project, |_| {});
+    for run in [
+        sudo(&sandbox, ["replicate"]),
+        sudo(&sandbox, ["forget", "--replica", "--yes"]),
+    ] {
+        run.code(2).shows(&format!("run it as user {NOBODY}"));
+    }
+}

@@ -106,7 +106,11 @@ impl Command for ForgetArgs {
             return Err(CliError::new(ErrorKind::Usage, "--any has no meaning here")
                 .hint("use it with --older-than TIME, or with @latest or @1, @2; else omit it"));
         }
-        let replication = context.engine().replication();
+        let replication = match args.replica {
+            // A copy that is in use must not be taken for an earlier one.
+            true => context.engine().own_replication()?,
+            false => context.engine().replication(),
+        };
         if args.replica {
             CliError::require(Feature::S3)?;
         }
@@ -173,7 +177,9 @@ impl Command for ForgetArgs {
             }
         }
         finish(context, args, &document);
-        let is_kept = args.replica && document.earlier_replicas.iter().any(|copy| copy.failed.is_some());
+        let is_kept = args.replica
+            && (document.replica_withheld.is_some_and(|withheld| withheld > 0)
+                || document.earlier_replicas.iter().any(|copy| copy.failed.is_some()));
         Ok(match is_kept {
             true => ExitCode::Partial,
             false => ExitCode::Done,
@@ -363,9 +369,18 @@ fn remove_there(
     }
     document.replica = Some(place.clone());
     document.replica_removed = Some(done.copied.removed);
+    document.replica_withheld = Some(done.copied.withheld);
     if !args.json {
         let removed = size::counted(done.copied.removed, "object", "objects");
         context.terminal.out(&format!("{removed} deleted in {place}."));
+    }
+    if done.copied.withheld > 0 {
+        let withheld = size::counted(done.copied.withheld, "object stays", "objects stay");
+        context.terminal.warn(&format!(
+            "{withheld} in {place}: the replacement is damaged here and not copied, or a record here cannot be read"
+        ));
+        context.propose("to find the damage", "verify --read-data");
+        context.propose("then, to delete them", "forget --replica");
     }
     Ok(())
 }

@@ -13,7 +13,6 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::replication::{print_damaged, still_waits};
 use crate::cli::schema::Document;
 use crate::cli::view;
-use crate::config::Config;
 use crate::features::Feature;
 use crate::recovery::{Copied, ReplicationCare, Stop, Waiting};
 use crate::report::{ReplicateDocument, ReplicateOutcome};
@@ -66,9 +65,7 @@ impl Command for ReplicateArgs {
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
         CliError::require(Feature::S3)?;
-        let replication = Config::load(context.environment)?
-            .replication()
-            .ok_or_else(nowhere)?;
+        let replication = context.engine().own_replication()?.ok_or_else(nowhere)?;
         let place = &replication.place.value;
         let terminal = context.terminal;
         let engine = context.engine();

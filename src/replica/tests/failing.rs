@@ -143,7 +143,7 @@ fn two_machines_with_one_store_are_told() {
     let forgotten = |bench: &Bench| {
         let copies = bench.store.earlier_replicas(None).unwrap();
         let copy = copies.into_iter().find(|copy| copy.store == first).unwrap();
-        let names = forgotten_in(&bench.store, &copy).unwrap();
+        let names = forgotten_in(&bench.store, &copy).unwrap().names;
         (copy, names)
     };
     other.prune(1);
