@@ -1,11 +1,12 @@
-//! Restore of marked lines: the plan of the marked paths is narrowed to the lines that the operator marked on the screen.
+//! Restore of marked paths and lines: the plan of the marked paths is narrowed to exactly what the operator marked on the screen.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use super::error::{CliError, ErrorKind};
 use super::text_choice::{ChosenParts, TextChoice};
-use crate::model::{Coverage, Digest, RelPath};
+use crate::model::{Coverage, Digest, Entry, RelPath};
 use crate::recovery::{ChosenPaths, RestorePlan};
 use crate::report::{Change, ChangedLine, Sources};
 use crate::restore::MAX_COMPOSED;
@@ -28,16 +29,24 @@ pub(super) struct MarkedFile {
 pub(super) struct LineChoice {
     /// The paths, with the contents of the marked files.
     pub(super) chosen: ChosenPaths,
+    /// True if the plan has nothing else.
+    pub(super) is_all: bool,
     /// Marked files that stay because of a later edit: the label of the mount, and the path.
     kept: Vec<(String, RelPath)>,
 }
 
 impl LineChoice {
-    /// Chooses the marked lines in the plan of a restore, and every other path of it as a whole.
+    /// Chooses the marked lines in the plan of a restore, and the other ones of `paths` (on the host) as a whole. What lies below a path is
+    /// not meant with it, and a directory is only deleted with everything in it.
     ///
     /// # Errors
     /// [`ErrorKind::Failed`] if a text is another one than when its lines were marked.
-    pub(super) fn of(planned: &RestorePlan, marked: &[MarkedFile]) -> Result<Self, CliError> {
+    pub(super) fn of(
+        planned: &RestorePlan,
+        marked: &[MarkedFile],
+        paths: &[OsString],
+    ) -> Result<Self, CliError> {
+        let exactly: HashSet<&Path> = paths.iter().map(Path::new).collect();
         let RestorePlan { store, proposal, .. } = planned;
         let blobs = proposal.contents(store);
         let sources = Sources {
@@ -47,18 +56,47 @@ impl LineChoice {
         };
         let mut choice = Self {
             chosen: ChosenPaths::default(),
+            is_all: marked.is_empty(),
             kept: Vec::new(),
         };
         for mount in &proposal.mounts {
             let coverage = &mount.request.coverage;
-            for change in mount.plan.steps.iter().map(|step| &step.change) {
+            let root = coverage.root.to_path();
+            let also: BTreeSet<&RelPath> = mount.also.iter().collect();
+            let is_marked = |change: &Change| {
+                let mut sides = [Some(&change.path), change.from_path.as_ref()]
+                    .into_iter()
+                    .flatten();
+                also.contains(&change.path)
+                    || sides.any(|path| exactly.contains(path.on_host(&root).as_path()))
+            };
+            let steps = || mount.plan.steps.iter().map(|step| &step.change);
+            let conflicts = || mount.plan.conflicts.iter().map(|kept| &kept.change);
+            let others = steps().chain(conflicts()).filter(|change| !is_marked(change));
+            let others: BTreeSet<&RelPath> = others.map(|change| &change.path).collect();
+            let is_meant = |change: &Change| {
+                let is_dir = |side: &Option<Entry>| side.as_ref().is_some_and(Entry::is_dir);
+                let goes = is_dir(&change.to) && !is_dir(&change.from);
+                let mut behind = others.range::<RelPath, _>(&change.path..);
+                let mut holds_another = || behind.next().is_some_and(|path| path.is_within(&change.path));
+                is_marked(change) && !(goes && holds_another())
+            };
+            for change in steps() {
+                if !is_meant(change) {
+                    choice.is_all = false;
+                    continue;
+                }
                 match marked_in(marked, coverage, change) {
                     Some(file) => choice.add_lines((coverage, change), file, &sources)?,
                     None => choice.add(coverage, change),
                 }
             }
             // A conflict is chosen as well: the plan lists it then.
-            for change in mount.plan.conflicts.iter().map(|kept| &kept.change) {
+            for change in conflicts() {
+                if !is_meant(change) {
+                    choice.is_all = false;
+                    continue;
+                }
                 choice.add(coverage, change);
                 if marked_in(marked, coverage, change).is_some() {
                     choice.kept.push((coverage.label.clone(), change.path.clone()));

@@ -14,7 +14,7 @@ use crate::cli::hunk_choice::choose_hunks;
 use crate::cli::json_output::JsonForm;
 use crate::cli::plan_question::{PlanQuestion, Unanswered};
 use crate::cli::replication::leave;
-use crate::cli::suggested_command::Words;
+use crate::cli::suggested_command::{Words, literal};
 use crate::cli::view;
 use crate::cli::view::plan::Listed;
 use crate::diagnostic::Diagnostic as _;
@@ -325,7 +325,7 @@ fn tell_of_commits(
             .arg(row.id.as_str())
             .flag("--from", Some(emergency.as_str()))
             .flag("--to", Some("NEW-DIRECTORY"))
-            .paths(&[own.into_os_string()]);
+            .paths(&[literal(&[coverage.root.to_path()], &own)]);
         context.propose("to write that repository elsewhere", &words.text());
     }
 }
@@ -573,7 +573,7 @@ fn propose_lost_edits(context: &Context<'_>, proposal: &Proposal) {
         edits.sort_by_key(|edit| edit.kind != LostKind::Objects);
         for edit in edits {
             let paths = all.entry((edit.is_doubtful, &edit.snapshot)).or_default();
-            paths.push(edit.path.on_host(&root).into_os_string());
+            paths.push(literal(std::slice::from_ref(&root), &edit.path.on_host(&root)));
         }
     }
     for ((is_doubtful, snapshot), paths) in all.iter().take(SNAPSHOTS) {

@@ -1,13 +1,48 @@
 //! Commands that are shown to be typed next, with the arguments that this one was given.
 
 use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 use crate::cli::args::Scope;
 use crate::cli::context::Context;
+use crate::contract::PathGlob;
 use crate::model::InstanceId;
 use crate::recovery::Wanted;
 use crate::terminal::shell;
 use clap::ValueEnum;
+
+/// Returns the PATH argument that means a path of these roots, or one below the current directory, and no other: what would be read
+/// as a glob is escaped. What leads to a root is read by its letters.
+pub(super) fn literal(roots: &[PathBuf], path: &Path) -> OsString {
+    let root = roots.iter().filter(|root| path.starts_with(root));
+    let root = root.max_by_key(|root| root.as_os_str().len());
+    let below = root.map_or(Ok(path), |root| path.strip_prefix(root));
+    let (Ok(below), Some(word)) = (below, path.to_str()) else {
+        return path.into();
+    };
+    let below = below.to_str().unwrap_or_default();
+    if !PathGlob::is_glob(below) {
+        return path.into();
+    }
+    let leading = word.len() - below.len();
+    let letter = below.find(['*', '?', '[']).unwrap_or_default();
+    // Directories before it are read by their letters, too.
+    let segment = below
+        .get(..letter)
+        .and_then(|before| before.rfind('/'))
+        .map_or(0, |at| at + 1);
+    let (plain, rest) = word.split_at(leading + segment);
+    // A word without a slash would mean that name everywhere.
+    let plain = if plain.is_empty() { "./" } else { plain };
+    let mut escaped = plain.to_owned();
+    for letter in rest.chars() {
+        if matches!(letter, '*' | '?' | '[' | '\\') {
+            escaped.push('\\');
+        }
+        escaped.push(letter);
+    }
+    escaped.into()
+}
 
 /// A command that grows word by word, quoted for a shell. Its paths stand last.
 #[derive(Clone, Debug)]
@@ -122,7 +157,25 @@ impl Words {
 
 #[cfg(test)]
 mod tests {
-    use super::Words;
+    use std::path::Path;
+
+    use super::{Words, literal};
+
+    #[test]
+    fn a_path_that_reads_as_a_glob_is_escaped_below_its_root() {
+        let roots = ["/src/[app]".into(), "/src".into()];
+        for (path, wanted) in [
+            ("/src/[app]/plain", "/src/[app]/plain"),
+            ("/src/[app]/a*b", r"/src/[app]/a\*b"),
+            (r"/src/[app]/d\e/[id].tsx", r"/src/[app]/d\e/\[id].tsx"),
+            (r"/src/x?/y\z", r"/src/x\?/y\\z"),
+            ("*", r"./\*"),
+            ("a/*", r"a/\*"),
+            ("[open", "[open"),
+        ] {
+            assert_eq!(literal(&roots, Path::new(path)), wanted, "{path}");
+        }
+    }
 
     #[test]
     fn a_value_that_looks_like_a_flag_is_none() {

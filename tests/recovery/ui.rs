@@ -41,7 +41,7 @@ fn damaged() -> (Sandbox, PathBuf, String) {
 }
 
 /// A small screen on which a session is open.
-fn opened(sandbox: &Sandbox, project: &Path, id: &str) -> Option<Tmux> {
+pub(crate) fn opened(sandbox: &Sandbox, project: &Path, id: &str) -> Option<Tmux> {
     let tmux = Tmux::start(sandbox, project, SMALL, &format!("jackin recovery ui {id}"), &[])?;
     tmux.sees("baseline");
     Some(tmux)

@@ -11,7 +11,7 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::json_output::JsonForm;
 use crate::cli::schema::Document;
-use crate::cli::suggested_command::Words;
+use crate::cli::suggested_command::{Words, literal};
 use crate::cli::view;
 use crate::recovery::{FindRequest, FoundPaths};
 use crate::report::{FindDocument, FindSummary, FoundDocument, PresenceWord};
@@ -210,7 +210,7 @@ impl FindArgs {
 fn propose(context: &Context<'_>, first: &FoundDocument, shows_secrets: bool) {
     let current = &context.environment.current;
     let source = first.source();
-    let path = [first.below(current).into_os_string()];
+    let path = [literal(&[], &first.below(current))];
     if first.is_printed() {
         let snapshot = format!("{}:{}", source.instance, source.snapshot);
         let words = Words::new("cat").switch("--show-secrets", shows_secrets);

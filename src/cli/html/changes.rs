@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::lines::{self, Code, Room};
 use super::picture;
 use super::tree::{Leaf, tree};
+use crate::cli::suggested_command::literal;
 use crate::cli::view::{self, Reader};
 use crate::model::{Coverage, Entry, RelPath};
 use crate::report::{
@@ -199,7 +200,8 @@ impl Writer<'_> {
         let paths = [change.from_path.as_ref(), Some(&change.path)]
             .into_iter()
             .flatten();
-        let paths = paths.map(|path| path.on_host(&root).into_os_string());
+        let roots = [root.clone()];
+        let paths = paths.map(|path| literal(&roots, &path.on_host(&root)));
         let restore = (self.shown.restore)(paths.collect());
         let waits = self.room.waits(count) && !is_open;
         let body = html! {

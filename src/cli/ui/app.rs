@@ -223,6 +223,8 @@ impl App {
         match self.view() {
             View::Sessions => self.chosen_session().map(|session| session.id.clone()),
             View::Store => None,
+            // It may be of a session that was chosen in the list.
+            View::Plan | View::Done => self.plan.as_ref().map(|plan| plan.request.instance.clone()),
             _ => self.timeline.as_ref().map(|timeline| timeline.id.clone()),
         }
     }

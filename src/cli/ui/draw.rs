@@ -74,6 +74,7 @@ pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>) {
         ..Drawn::default()
     };
     if area.width < LEAST.0 || area.height < LEAST.1 {
+        app.drawn.is_too_small = true;
         let words = format!("too small: {}x{} at least", LEAST.0, LEAST.1);
         frame.render_widget(Paragraph::new(words), area);
         return;

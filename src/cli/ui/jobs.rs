@@ -1,10 +1,13 @@
 //! Jobs beside a restore: each is asked for by a key, then confirmed or completed with a text, then run.
 
+use std::path::PathBuf;
+
 use ratatui::crossterm::event::KeyCode;
 
 use super::app::App;
 use super::data::{Ask, ForgetText, Job, What};
 use super::views::{Copyable, Question, View, in_one_row};
+use crate::cli::suggested_command::literal;
 use crate::display::shell;
 
 impl App {
@@ -195,6 +198,12 @@ impl App {
         }
     }
 
+    fn roots_of(&self, session: &str) -> Vec<PathBuf> {
+        let mut sessions = self.sessions.iter().flatten();
+        let found = sessions.find(|found| found.id == session);
+        found.map(|found| found.roots.clone()).unwrap_or_default()
+    }
+
     /// Lists what can be copied of the selected row.
     pub(super) fn copyable(&self) -> Vec<Copyable> {
         let Some(session) = self.instance() else {
@@ -234,8 +243,10 @@ impl App {
                 let of = format!("{session}:{}", sides.from);
                 let path = change.and_then(|change| change.hosts.first());
                 let shown = path.map(|path| ('p', "path", path.clone().into()));
-                let word =
-                    path.map_or_else(String::new, |path| format!(" {}", shell::word(path.as_os_str())));
+                let roots = self.roots_of(&session);
+                let word = path.map_or_else(String::new, |path| {
+                    format!(" {}", shell::word(literal(&roots, path)))
+                });
                 let from = match (&sides.to, sides.is_step) {
                     (Some(step), true) => format!("--only-changes-of {step}"),
                     _ => format!("--from {}", sides.from),

@@ -47,6 +47,8 @@ impl App {
             code => code,
         };
         match code {
+            // Nothing of it can be read.
+            code if self.drawn.is_too_small && code != KeyCode::Char('q') => {}
             _ if self.message.take().is_some() => {}
             code if self.help.is_some() => self.scroll_help(code),
             // What changes files is waited for.
@@ -212,7 +214,11 @@ impl App {
         let is_answer = matches!(self.view(), View::Plan | View::Forget) && code == KeyCode::Char('y');
         let code = match is_answer {
             true => code,
-            false => self.settings.acts_as(code),
+            false => match self.settings.acts_as(code) {
+                // No other key says yes.
+                KeyCode::Char('y') if matches!(self.view(), View::Plan | View::Forget) => return,
+                meant => meant,
+            },
         };
         if matches!(self.view(), View::Changes | View::Patch) && self.read(code)
             || matches!(self.view(), View::Sessions | View::Timeline) && self.job(code)

@@ -239,6 +239,8 @@ pub(super) struct Waiting {
 pub(super) struct Drawn {
     /// Columns of the screen.
     pub(super) columns: u16,
+    /// True if nothing fits on it.
+    pub(super) is_too_small: bool,
     /// The rows of the list.
     pub(super) list: ratatui::layout::Rect,
     /// The preview beside or below it.

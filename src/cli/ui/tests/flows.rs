@@ -731,3 +731,41 @@ fn the_mouse_chooses_opens_and_scrolls() {
     }
     assert_eq!(played.app.compared.as_ref().unwrap().scroll.at, 6);
 }
+
+#[test]
+fn no_key_but_its_own_says_yes_and_none_does_unseen() {
+    let mut played = in_changes();
+    played.app.settings.keys = [('0', 'y')].into();
+    played.keys("R");
+    let request = made::request(Goal::Snapshot("sn-baseline00000".to_owned()));
+    played.tell(Answer::Plan(request, "the plan".to_owned(), Some(2)));
+    played.keys("0");
+    assert!(played.asked().is_empty());
+    let size = std::mem::replace(&mut played.size, (30, 5));
+    assert!(played.text().contains("too small"));
+    played.keys("y");
+    assert!(played.asked().is_empty());
+    played.size = size;
+    played.keys("y");
+    assert!(matches!(played.asked().pop(), Some(Ask::Act(..))));
+}
+
+#[test]
+fn the_undo_of_what_was_just_done_is_of_its_session() {
+    let mut played = in_timeline();
+    played.keys("u");
+    let request = Request {
+        instance: "rc-another0-shop".to_owned(),
+        ..made::request(Goal::Undo(None))
+    };
+    played.tell(Answer::Plan(request, "the plan".to_owned(), Some(1)));
+    played.keys("y");
+    played.tell(Answer::Done("Done".to_owned()));
+    played.tell(Answer::Timeline(made::timeline(false)));
+    played.asked();
+    played.keys("u");
+    let Some(Ask::Plan(request)) = played.asked().pop() else {
+        panic!()
+    };
+    assert_eq!(request.instance, "rc-another0-shop");
+}

@@ -1,14 +1,15 @@
 //! Plans, and carrying them out: by the commands `restore` and `undo`, which refuse what they refuse elsewhere.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use super::super::data::{Answer, Goal, Request, Sides};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::line_choice::LineChoice;
 use crate::cli::restore_flow::{Choosing, RestoreOptions, carry, flags, gaps};
-use crate::cli::suggested_command::Words;
+use crate::cli::suggested_command::{Words, literal};
 use crate::cli::view;
 use crate::cli::view::plan::Listed;
 use crate::recovery::{ChosenPaths, RestorePlan, RestoreRequest, UndoRequest};
@@ -17,13 +18,17 @@ use crate::restore::{Allow, Purpose, Why, refuse_in_use};
 use crate::terminal::recorded::Recording;
 use crate::terminal::{Role, style};
 
-/// Plans what a request asks for, to look or to act. With marked lines the plan of their paths comes first, and is narrowed to them.
+/// Plans what a request asks for, to look or to act. With marks the plan of their paths and of all below them comes first, and is narrowed
+/// to the marks.
 fn planned(context: &Context<'_>, request: &Request, dry_run: bool) -> Result<RestorePlan, CliError> {
     let whole = planned_with(context, request, None, dry_run)?;
-    if request.lines.is_empty() {
+    if request.paths.is_empty() {
         return Ok(whole);
     }
-    let choice = LineChoice::of(&whole, &request.lines)?;
+    let choice = LineChoice::of(&whole, &request.lines, &request.paths)?;
+    if choice.is_all {
+        return Ok(whole);
+    }
     // It holds the locks.
     drop(whole);
     let narrowed = planned_with(context, request, Some(&choice.chosen), dry_run)?;
@@ -118,6 +123,17 @@ pub(super) fn act(
     if text(&planned) != agreed {
         return Ok(told(request, &planned));
     }
+    let roots: Vec<PathBuf> = planned
+        .row
+        .mounts
+        .iter()
+        .map(|mount| mount.root.to_path())
+        .collect();
+    let paths: Vec<OsString> = request
+        .paths
+        .iter()
+        .map(|path| literal(&roots, Path::new(path)))
+        .collect();
     let again = match (&request.goal, &planned.proposal.purpose) {
         (Goal::Undo(_), Purpose::Undo(number)) => Words::new("undo")
             .arg(planned.row.id.as_str())
@@ -126,12 +142,12 @@ pub(super) fn act(
             .arg(planned.row.id.as_str())
             .flag("--from", Some(id))
             .switch("--patch", !request.lines.is_empty())
-            .paths(&request.paths),
+            .paths(&paths),
         (Goal::Step(id), _) => Words::new("restore")
             .arg(planned.row.id.as_str())
             .flag("--only-changes-of", Some(id))
             .switch("--patch", !request.lines.is_empty())
-            .paths(&request.paths),
+            .paths(&paths),
         (Goal::Undo(_), _) => Words::new("undo").arg(planned.row.id.as_str()),
     };
     let how = RestoreOptions {
