@@ -11,7 +11,7 @@ use super::{ReplicaError, Stop};
 use crate::model::{ArchiveId, Operation, SnapshotId};
 use crate::store::{ArchiveNeeds, EarlierReplica, Store, StoreError};
 
-/// What may be done to an archive in a copy.
+/// Treatment of an archive in a copy.
 enum Fate {
     /// The chain never discarded it, or it is needed.
     Stays,

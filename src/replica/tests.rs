@@ -1,8 +1,8 @@
 //! A store is copied to a bucket in memory that fails on request, and read back from it.
 
 mod bucket;
+mod discarded;
 mod failing;
-mod given_up;
 mod hostile;
 mod names;
 

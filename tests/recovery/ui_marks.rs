@@ -1,4 +1,4 @@
-//! What is marked on the screen is restored, and nothing else; what jackin passes on for a path means that path.
+//! Marks on the screen are restored, and nothing else; a command that jackin proposes for a path means that path.
 
 use std::fs;
 

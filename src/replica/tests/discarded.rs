@@ -1,4 +1,4 @@
-//! Deletion there of what was given up here: all of it, and nothing that a record needs.
+//! Deletion there of what was discarded here: all of it, and nothing that a record needs.
 
 use super::*;
 
