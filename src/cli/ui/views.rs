@@ -70,7 +70,7 @@ pub(super) fn in_one_row(name: &str, bytes: &OsStr) -> String {
 pub(super) struct ForgetPlan {
     pub(super) session: String,
     pub(super) page: Page,
-    /// Time of the [`ForgetText`].
+    /// Time of the [`super::data::ForgetText`].
     pub(super) at: Time,
     /// True once it was drawn.
     pub(super) seen: bool,
