@@ -28,9 +28,9 @@ const KEYS: usize = 11;
 
 /// Text of the help that `?` opens.
 const HELP: &str = "\
-A restore prints its plan and asks. It takes an emergency snapshot first, and u restores that. An active session is read-only.
+A restore prints its plan and asks. It takes an emergency snapshot first, and {u} restores that. An active session is read-only.
 
-\u{2191}\u{2193} k j     move; PgUp, PgDn, Ctrl-U, Ctrl-D, Home, End, g and G as well
+\u{2191}\u{2193} k j     move; PgUp, PgDn, Ctrl-U, Ctrl-D, Home, End, {g} and {G} as well
 Enter \u{2192}    open a session, its changes, the lines of a path, a folded row
 Esc \u{2190}      back (clears the filter first)
 r R        restore what is marked or selected; restore everything
@@ -52,8 +52,8 @@ y          copy a path, an id or a command
 Changes and preview
 Space a    mark a path, a directory, a hunk; mark everything
 f z        filter paths by kind; open or close all directories
-Tab        into the preview and out of it; J K scroll it from outside
-v          select lines for Space; Esc cancels
+Tab        into the preview and out of it; {J} {K} scroll it from outside
+v          select lines for {Space}; Esc cancels
 [ ]        previous hunk, next hunk
 n N        next match, previous match, after a search
 n p        next path, previous path
@@ -131,19 +131,34 @@ pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>) {
     }
 }
 
+/// Returns a text with the keys that the operator chose in place of those in braces.
+fn with_keys(app: &App, text: &str) -> String {
+    let mut parts = text.split('{');
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        if let Some((key, rest)) = part.split_once('}') {
+            shown.push_str(&app.settings.shown(key));
+            shown.push_str(rest);
+        }
+    }
+    shown
+}
+
 /// Returns the help with the keys that the operator chose.
 fn help(app: &App) -> String {
     let line = |line: &str| {
         let edge = line.char_indices().nth(KEYS).map_or(0, |(at, _)| at);
         match line.split_at_checked(edge) {
             Some((keys, what)) if keys.ends_with("  ") => {
-                let keys: Vec<String> = keys
-                    .split_whitespace()
-                    .map(|key| app.settings.shown(key))
-                    .collect();
-                format!("{}{what}", width::pad(&keys.join(" "), KEYS))
+                let is_key = |key: &str| key == "Space" || key.chars().count() == 1;
+                let shown = |key: &str| match is_key(key) {
+                    true => app.settings.shown(key),
+                    false => key.to_owned(),
+                };
+                let keys: Vec<String> = keys.split_whitespace().map(shown).collect();
+                format!("{}{}", width::pad(&keys.join(" "), KEYS), with_keys(app, what))
             }
-            _ => line.to_owned(),
+            _ => with_keys(app, line),
         }
     };
     HELP.lines().map(line).collect::<Vec<_>>().join("\n")

@@ -16,12 +16,11 @@ impl App {
         let asked = match key {
             'P' => self.pin_question(),
             'm' => self.with_session(|session| {
+                let name = self.name_of(&session);
+                let empty = if name.is_empty() { "none" } else { "removes it" };
                 (
-                    format!("Name of {session} (empty: none)"),
-                    Job::Rename {
-                        session,
-                        name: String::new(),
-                    },
+                    format!("Name of {session} (empty: {empty})"),
+                    Job::Rename { session, name },
                 )
             }),
             'c' => self.with_session(|session| {
@@ -59,7 +58,11 @@ impl App {
             self.message = Some("Select a session or a snapshot first.".to_owned());
             return;
         };
-        let typed = (!matches!(job, Job::Pin { .. })).then(String::new);
+        let typed = match &job {
+            Job::Pin { .. } => None,
+            Job::Rename { name, .. } => Some(name.clone()),
+            _ => Some(String::new()),
+        };
         self.question = Some(Question { words, typed, job });
     }
 
@@ -150,6 +153,7 @@ impl App {
     fn run_typed(&mut self, question: Question, typed: String) {
         let mut job = question.job;
         match &mut job {
+            Job::Rename { name, .. } if *name == typed => return,
             Job::Rename { name, .. } | Job::Checkpoint { name, .. } => *name = typed,
             Job::Fork { directory, .. } => *directory = typed,
             Job::Export { .. } if typed.is_empty() => {
@@ -198,6 +202,13 @@ impl App {
         }
     }
 
+    /// Returns the name of a session; empty if it has none.
+    fn name_of(&self, session: &str) -> String {
+        let mut sessions = self.sessions.iter().flatten();
+        let found = sessions.find(|found| found.id == session);
+        found.and_then(|found| found.name.clone()).unwrap_or_default()
+    }
+
     fn roots_of(&self, session: &str) -> Vec<PathBuf> {
         let mut sessions = self.sessions.iter().flatten();
         let found = sessions.find(|found| found.id == session);
@@ -238,13 +249,11 @@ impl App {
                     return Vec::new();
                 };
                 let sides = &compared.changes.sides;
-                let change = compared.tree.change(compared.scroll.at);
-                let change = change.and_then(|change| compared.changes.all.get(change));
                 let of = format!("{session}:{}", sides.from);
-                let path = change.and_then(|change| change.hosts.first());
-                let shown = path.map(|path| ('p', "path", path.clone().into()));
+                let path = compared.tree.host(compared.scroll.at, &compared.changes);
+                let shown = path.iter().map(|path| ('p', "path", path.into()));
                 let roots = self.roots_of(&session);
-                let word = path.map_or_else(String::new, |path| {
+                let word = path.as_ref().map_or_else(String::new, |path| {
                     format!(" {}", shell::word(literal(&roots, path)))
                 });
                 let from = match (&sides.to, sides.is_step) {
@@ -255,7 +264,7 @@ impl App {
                     ('i', "id", of.into()),
                     command(format!("restore {session} {from}{word}")),
                 ];
-                shown.into_iter().chain(own).collect()
+                shown.chain(own).collect()
             }
             _ => Vec::new(),
         }

@@ -88,13 +88,16 @@ pub(super) fn cut(parts: impl IntoIterator<Item = (Style, String)>, columns: usi
     spans.into()
 }
 
+/// Columns that [`fold`] takes at least.
+pub(super) const NARROWEST: usize = 8;
+
 /// Spans broken so that no line is wider than `columns`, at a blank where there is one. A line that goes on begins as deep as the first.
 pub(super) fn fold(parts: impl IntoIterator<Item = (Style, String)>, columns: usize) -> Vec<Line<'static>> {
     let letters: Vec<(char, Style)> = parts
         .into_iter()
         .flat_map(|(look, text)| text.chars().map(|letter| (letter, look)).collect::<Vec<_>>())
         .collect();
-    let columns = columns.max(8);
+    let columns = columns.max(NARROWEST);
     let wide = width::of_char;
     let indent = letters.iter().take_while(|(letter, _)| *letter == ' ').count();
     let indent = if indent * 2 < columns { indent } else { 0 };

@@ -1,6 +1,7 @@
 //! The changed paths as a tree that opens and closes, narrowed by name and kind, with marks.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 
 use super::data::{Changes, Kind, PathChange};
 use super::preview::LineMarks;
@@ -186,6 +187,23 @@ impl Tree {
             Row::Runs(change) => Some(*change),
             Row::Place(at) => self.nodes.get(*at)?.change,
         }
+    }
+
+    /// The host path of a row, also of a directory that did not change itself.
+    pub(super) fn host(&self, row: usize, changes: &Changes) -> Option<PathBuf> {
+        let (change, above) = match self.rows.get(row)? {
+            Row::Beside | Row::Running(_) => return None,
+            Row::Runs(change) => (*change, 0),
+            Row::Place(at) => {
+                let (mut node, mut above) = (self.nodes.get(*at)?, 0);
+                while node.change.is_none() {
+                    (node, above) = (self.nodes.get(*node.children.first()?)?, above + 1);
+                }
+                (node.change?, above)
+            }
+        };
+        let below = changes.all.get(change)?.hosts.first()?;
+        below.ancestors().nth(above).map(Path::to_path_buf)
     }
 
     /// Opens or closes a directory; without `open` it becomes what it is not. Says whether that changed anything.

@@ -1,6 +1,6 @@
 //! Contents of each view.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
@@ -159,23 +159,37 @@ impl Compared {
         self.scroll.at = rows.clone().find(is_files_own).unwrap_or(0);
     }
 
-    /// Stays where the operator was in the same comparison when it was made before: the filter, and the path or the one behind it.
+    /// Stays where the operator was in the same comparison when it was made before: the filter, the path or the one behind it, and the
+    /// marks of the paths that still differ.
     pub(super) fn stay_at(&mut self, before: &Self) {
         self.tree.filter.clone_from(&before.tree.filter);
         self.tree.kind = before.tree.kind;
         self.tree.lay_out(&self.changes);
-        let hosts = |compared: &Self, at: usize| {
-            let change = compared.changes.all.get(compared.tree.change(at)?)?;
-            change.hosts.first().cloned()
+        let host = |change: &PathChange| change.hosts.first().cloned();
+        let ours = self.changes.all.iter().enumerate();
+        let ours: HashMap<PathBuf, usize> = ours.filter_map(|(at, own)| Some((host(own)?, at))).collect();
+        // The change of the same path.
+        let again = |before_at: usize| {
+            ours.get(before.changes.all.get(before_at)?.hosts.first()?)
+                .copied()
         };
-        let of_row = |row: usize| hosts(before, row).map(|host| (row, host));
-        let behind = (before.scroll.at..before.tree.rows.len()).filter_map(of_row);
-        let ours: Vec<_> = (0..self.tree.rows.len()).map(|at| hosts(self, at)).collect();
-        let again = |(_, host): (usize, PathBuf)| ours.iter().position(|own| own.as_ref() == Some(&host));
+        let mut rows = HashMap::new();
+        for row in 0..self.tree.rows.len() {
+            if let Some(change) = self.tree.change(row) {
+                rows.entry(change).or_insert(row);
+            }
+        }
+        let behind = before.scroll.at..before.tree.rows.len();
+        let mut behind = behind.filter_map(|row| again(before.tree.change(row)?));
+        let at = behind.find_map(|change| rows.get(&change).copied());
         let last = self.tree.rows.len().saturating_sub(1);
-        let at = behind.into_iter().find_map(again);
         self.scroll.at = at.unwrap_or(before.scroll.at).min(last);
         self.scroll.top = before.scroll.top;
+        self.tree.marked = before.tree.marked.iter().filter_map(|at| again(*at)).collect();
+        let in_part = before.tree.in_part.iter();
+        self.tree.in_part = in_part
+            .filter_map(|(at, marks)| Some((again(*at)?, marks.clone())))
+            .collect();
     }
 
     /// Returns the selected change, unless it is of a directory.

@@ -275,9 +275,9 @@ impl<'e> Worker<'e> {
                 size::bytes(old),
                 size::bytes(new)
             )),
-            Body::Hidden => {
-                said("content hidden: it may hold secrets (`diff --show-secrets` shows it)".to_owned())
-            }
+            Body::Hidden => said(
+                "content hidden: it may hold secrets (`diff --patch --show-secrets` shows it)".to_owned(),
+            ),
             Body::Unavailable(why) => said(format!("content not available: {}", sanitize::text(&why))),
             Body::Lines(lines) => shown(lines, colors),
         }

@@ -51,10 +51,9 @@ pub(super) fn run(context: &Context<'_>, args: &UiArgs) -> Result<Status, CliErr
     match ended {
         Exit::Code(PANICKED) => {
             screen.put_back();
-            Err(CliError::new(
-                ErrorKind::Failed,
-                "the screen failed; no files were changed",
-            ))
+            // A restore that it had begun was finished, or is pending.
+            let error = CliError::new(ErrorKind::Failed, "the screen failed");
+            Err(error.command("to check for a restore that was under way", "list"))
         }
         Exit::Code(code) => Ok(Status::of_command(code)),
         Exit::Signal(signal) => {

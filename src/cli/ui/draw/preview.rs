@@ -155,7 +155,8 @@ impl Form {
 
     /// Returns a line broken or cut to the columns beside the numbers.
     fn body(&self, line: &PatchLine, search: &str) -> Vec<Line<'static>> {
-        let parts = parts(line, search, self.start(line, search));
+        let from = self.start(line, search);
+        let parts = parts(line, search, from..self.end(line, from));
         match self.wraps {
             true => paint::fold(parts, self.room()),
             false => vec![paint::cut(parts, self.room())],
@@ -181,6 +182,21 @@ impl Form {
             start -= 1;
         }
         start
+    }
+
+    /// Returns the byte up to which a line is laid out: one letter more than fits, so that it is seen to go on.
+    fn end(&self, line: &PatchLine, from: usize) -> usize {
+        let text = line.text();
+        let rows = if self.wraps { self.height } else { 1 };
+        let mut room = self.room().max(paint::NARROWEST) * rows;
+        let rest = text.get(from..).unwrap_or_default().char_indices();
+        for (at, letter) in rest {
+            match room.checked_sub(width::of_char(letter)) {
+                Some(left) => room = left,
+                None => return from + at + letter.len_utf8(),
+            }
+        }
+        text.len()
     }
 }
 
@@ -245,8 +261,8 @@ fn lines(compared: &mut Compared, reading: Reading, is_focused: bool, area: Rect
     rows
 }
 
-/// Returns a line from a byte on in its parts, each with its look.
-fn parts(line: &PatchLine, search: &str, from: usize) -> Vec<(Style, String)> {
+/// Returns these bytes of a line in parts, each with its look.
+fn parts(line: &PatchLine, search: &str, shown: Range<usize>) -> Vec<(Style, String)> {
     let tokens = match line {
         PatchLine::Line(line) => line.tokens.as_slice(),
         PatchLine::Said(_) | PatchLine::Metadata(_) => &[],
@@ -263,24 +279,30 @@ fn parts(line: &PatchLine, search: &str, from: usize) -> Vec<(Style, String)> {
         },
     };
     let text = line.text();
-    let hits: Vec<Range<usize>> = found(text, search).collect();
+    let hits = found(text, search).skip_while(|hit| hit.end <= shown.start);
+    let hits: Vec<Range<usize>> = hits.take_while(|hit| hit.start < shown.end).collect();
     let mut edges: Vec<usize> = words
         .iter()
         .chain(&hits)
         .chain(tokens.iter().map(|(range, _)| range))
         .flat_map(|range| [range.start, range.end])
-        .chain([from, text.len()])
-        .filter(|edge| *edge >= from)
+        .filter(|edge| shown.contains(edge))
+        .chain([shown.start, shown.end])
         .collect();
     edges.sort_unstable();
     edges.dedup();
     let mut parts = vec![(look, sign.to_owned())];
-    if from > 0 {
+    if shown.start > 0 {
         parts.push((paint::look(Role::Dim), "\u{2026}".to_owned()));
     }
     for (start, end) in edges.iter().zip(edges.iter().skip(1)) {
-        let within = |ranges: &[Range<usize>]| ranges.iter().any(|range| range.contains(start));
-        let token = tokens.iter().find(|(range, _)| range.contains(start));
+        // They are in order, and none overlaps another of its kind.
+        let within = |ranges: &[Range<usize>]| {
+            let at = ranges.partition_point(|range| range.end <= *start);
+            ranges.get(at).is_some_and(|range| range.contains(start))
+        };
+        let at = tokens.partition_point(|(range, _)| range.end <= *start);
+        let token = tokens.get(at).filter(|(range, _)| range.contains(start));
         let mut look = token.map_or(look, |(_, token)| paint::code(look, *token));
         if within(words) {
             look = look.add_modifier(Modifier::BOLD | Modifier::UNDERLINED);

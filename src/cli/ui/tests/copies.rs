@@ -7,7 +7,7 @@ use ratatui::crossterm::event::KeyCode;
 
 use super::flows::{in_changes, in_preview};
 use super::{Played, made};
-use crate::cli::ui::data::Answer;
+use crate::cli::ui::data::{Answer, Changes, Kind};
 
 #[test]
 fn a_path_to_copy_is_shown_in_one_row_and_copied_as_it_is() {
@@ -80,4 +80,30 @@ fn paths_ids_and_commands_are_copied() {
             "/home/o/src/shop/src/main.rs"
         ]
     );
+}
+
+#[test]
+fn the_command_of_a_directory_that_did_not_change_itself_means_that_directory() {
+    let mut played = in_changes();
+    let changes = Changes {
+        all: vec![
+            made::change("a/b/c", Kind::Added, "A", false),
+            made::change("d", Kind::Modified, "M", false),
+        ],
+        beside: String::new(),
+        ..made::changes()
+    };
+    played.press(KeyCode::F(5)).tell(Answer::Changes(changes));
+    for (row, path) in [(0, "/home/o/src/shop/a"), (1, "/home/o/src/shop/a/b")] {
+        played.press(KeyCode::Home);
+        for _ in 0..row {
+            played.press(KeyCode::Down);
+        }
+        played.keys("yp");
+        assert_eq!(played.app.copied.take().unwrap(), path);
+        played.keys("yc");
+        let command = played.app.copied.take().unwrap();
+        let wanted = format!("--from sn-baseline00000 {path}");
+        assert!(command.to_str().unwrap().ends_with(&wanted), "{command:?}");
+    }
 }

@@ -12,7 +12,7 @@ use crate::cli::retain::by_the_rules;
 use crate::cli::session_begin::{tell_notes, warn_of_unsteady};
 use crate::cli::view;
 use crate::cli::view::plan::Listed;
-use crate::cli::written_snapshot::print_problems;
+use crate::cli::written_snapshot::{print_changed_meanwhile, print_problems};
 use crate::model::Time;
 use crate::recovery::{
     CheckpointRequest, ForgetRequest, ForkRequest, PlannedForget, Store, TakenCheckpoint, Text,
@@ -120,6 +120,7 @@ fn fork(
         directory: Some(&*typed(context, directory)).filter(|_| !directory.is_empty()),
         ..ForkRequest::of(session)
     })?;
+    print_changed_meanwhile(context, &forked.target);
     print_problems(context, &forked.written, false);
     let fork = ForkDocument::of(forked, None);
     let mut text = view::forks::made(&fork);

@@ -13,7 +13,7 @@ use crate::cli::suggested_command::{Words, literal};
 use crate::cli::view;
 use crate::cli::view::plan::Listed;
 use crate::recovery::{ChosenPaths, RestorePlan, RestoreRequest, UndoRequest};
-use crate::report::restore_document;
+use crate::report::{ChangedMeanwhileDocument, restore_document};
 use crate::restore::{Allow, Purpose, Why, refuse_in_use};
 use crate::terminal::recorded::Recording;
 use crate::terminal::{Role, style};
@@ -184,6 +184,9 @@ fn text(planned: &RestorePlan) -> String {
     let mut warn = |text: &str| lines.push(style::paint(Role::Warning, text));
     if let Some(lacks) = gaps(proposal) {
         warn(&lacks);
+    }
+    if let Some(changed) = ChangedMeanwhileDocument::of(&proposal.target) {
+        warn(&changed.line());
     }
     if let Err(refused) = refuse_in_use(proposal) {
         warn(&format!(
