@@ -87,7 +87,8 @@ impl<'p> TextChoice<'p> {
             return Ok(());
         }
         chosen.insert(coverage, path);
-        if taken == all && hunks.iter().all(|chosen| chosen.edited.is_none()) {
+        let partial = hunks.iter().filter(|chosen| chosen.edited.is_some()).count();
+        if taken == all && partial == 0 {
             return Ok(());
         }
         let Some(over) = self.now.content().map(|content| content.digest) else {
@@ -97,6 +98,7 @@ impl<'p> TextChoice<'p> {
         let by = Composition::Hunks {
             chosen: count(taken),
             all: count(all),
+            partial: count(partial),
         };
         let like = match self.has_metadata() && !metadata {
             true => self.now,

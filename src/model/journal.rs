@@ -111,7 +111,14 @@ pub enum Composition {
         chosen: u32,
         /// Number of all hunks of the file.
         all: u32,
+        /// Number of the chosen hunks that come back in part, or as the operator edited them.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        partial: u32,
     },
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// An object that is immutable or append-only.

@@ -168,7 +168,11 @@ fn composing(content: &str) -> Intent {
         path: RelPath::new(b"file").unwrap(),
         entry: Recorded(Box::new(entry)),
         over: Digest::of(b"live"),
-        by: Composition::Hunks { chosen: 1, all: 2 },
+        by: Composition::Hunks {
+            chosen: 1,
+            all: 2,
+            partial: 0,
+        },
         typed: false,
         content: ByteString(content.as_bytes().to_vec()),
     }];

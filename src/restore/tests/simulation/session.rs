@@ -115,7 +115,11 @@ impl Session {
             let entry = |captured: &Captured| captured.manifests[0].as_ref().unwrap().entry(&path).cloned();
             let (then, now) = (entry(&self.baseline).unwrap(), entry(&self.closing).unwrap());
             let over = now.content().unwrap().digest;
-            let by = Composition::Hunks { chosen: 1, all: 2 };
+            let by = Composition::Hunks {
+                chosen: 1,
+                all: 2,
+                partial: 0,
+            };
             (path, Composed::new(text.as_bytes().to_vec(), &then, over, by))
         });
         each.collect()
