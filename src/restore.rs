@@ -47,6 +47,7 @@ mod mount_task;
 mod move_state;
 mod moved_away;
 mod moved_work;
+mod older;
 mod open_files;
 mod packed_refs;
 mod path_authors;

@@ -40,6 +40,9 @@ pub(crate) struct ChangeDocument {
     /// Names inside the snapshot that this path is no longer linked to afterwards.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) parted_from: Vec<PathDocument>,
+    /// Number of further such names: a file with thousands of them has as many steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) parted_from_omitted: Option<u64>,
     /// Names of the file that are excluded or outside the mount: a replaced path is no longer linked to them, and metadata set in
     /// place change for them too.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,6 +61,9 @@ pub(crate) struct ChangeDocument {
     pub(crate) reverted_since: Option<bool>,
 }
 
+/// Maximum number of other names that a step lists.
+const NAMES: usize = 20;
+
 /// A merge of the session's change with later edits.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(crate) struct MergedDocument {
@@ -72,6 +78,8 @@ pub(crate) struct HunksDocument {
     pub(crate) chosen: u32,
     /// All hunks of the file.
     pub(crate) all: u32,
+    /// Chosen hunks that come back in part, or as the operator edited them.
+    pub(crate) partial: u32,
 }
 
 /// A place where a later edit overlaps with the session's change.
@@ -137,6 +145,7 @@ impl ChangeDocument {
             hunks: None,
             overlaps: Vec::new(),
             parted_from: Vec::new(),
+            parted_from_omitted: None,
             names_outside: None,
             unlinked: None,
             reason: None,
@@ -172,7 +181,9 @@ impl ChangeDocument {
                     conflict_markers: marked,
                 });
             }
-            Some(Composition::Hunks { chosen, all }) => self.hunks = Some(HunksDocument { chosen, all }),
+            Some(Composition::Hunks { chosen, all, partial }) => {
+                self.hunks = Some(HunksDocument { chosen, all, partial });
+            }
             None => {}
         }
         self
@@ -193,8 +204,10 @@ impl ChangeDocument {
 
     /// The other names that a step concerns.
     pub(crate) fn others(mut self, coverage: &Coverage, others: &Others) -> Self {
-        let parted = others.parted_from.iter();
+        let parted = others.parted_from.iter().take(NAMES);
         self.parted_from = parted.map(|path| PathDocument::new(coverage, path)).collect();
+        let omitted = others.parted_from.len().saturating_sub(NAMES) as u64;
+        self.parted_from_omitted = (omitted > 0).then_some(omitted);
         self.names_outside = (others.outside > 0).then_some(others.outside);
         self.unlinked = (others.unlinked > 0).then_some(others.unlinked);
         self
@@ -279,6 +292,9 @@ pub(crate) fn why_words(why: &Why) -> String {
             "was another name of {}, which stays; its content is right",
             String::from_utf8_lossy(first.as_bytes())
         ),
+        Why::Older => {
+            "older than the snapshot, which lacks it: it was moved here and may be the only copy".to_owned()
+        }
         Why::Excluded => "may be older: it was in an excluded directory".to_owned(),
         Why::Stored => "stored by git since; no object or ref of the snapshot is missing".to_owned(),
         Why::Settled => "restored by another session, not changed by this one".to_owned(),

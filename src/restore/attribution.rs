@@ -1,7 +1,7 @@
 //! Attribution of a path's state. A restore may revert a path whose state was left by the session, or by a restore or undo of
 //! jackin. Any other state is a later edit.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::composed::ComposedFiles;
 use super::folded_names::FoldedNames;
@@ -47,6 +47,8 @@ pub struct ChangeHistory {
     pub unreadable: Vec<(SnapshotId, String)>,
     /// The snapshot's own excludes. A path that they match as another type was excluded then, whatever it is now.
     pub excludes: Option<Matcher>,
+    /// Paths with objects that are older than the target, which lacks them.
+    pub older: BTreeSet<RelPath>,
     /// The session itself asks, and lives: whatever is there is its work, but for what it shares with others.
     pub owned: bool,
     /// Everything is the session's: an undo is asked to undo what a restore did, and only `left` is proof.

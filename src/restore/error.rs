@@ -11,7 +11,7 @@ use super::scope::UnmatchedGlob;
 use crate::capture::{CaptureError, mount_hint};
 use crate::diagnostic::denied::denied_hint;
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
-use crate::display::{sanitize, shell};
+use crate::display::{sanitize, shell, size};
 use crate::model::{Digest, InstanceId, Intent, RelPath, SnapshotId};
 use crate::store::StoreError;
 use git_reader::is_dot_git;
@@ -78,7 +78,7 @@ pub enum RestoreError {
         parent: PathBuf,
     },
     /// Not enough room to write the new content beside the old.
-    #[error("{} bytes are needed in {} and {free} are free", need, path.display())]
+    #[error("{} are needed in {} and {} are free", size::bytes(*need), path.display(), size::bytes(*free))]
     Space {
         /// Directory that will hold the staging directory.
         path: PathBuf,

@@ -99,6 +99,8 @@ pub enum Why {
     Names(RelPath),
     /// It has what was at this path, which is not restored, so it may be the only copy.
     Moved(RelPath),
+    /// It is older than the snapshot, which lacks it: it was moved here, and may be the only copy.
+    Older,
     /// It cannot be created beside this path: the directory takes both names for one.
     OneName(RelPath),
     /// It cannot be created: the file system takes no such name.

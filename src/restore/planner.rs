@@ -280,6 +280,9 @@ impl Planner<'_> {
         if unproven.is_some_and(|now| witness.may_have_been_excluded(&change.path, now)) {
             return self.keep(change, Why::Excluded);
         }
+        if unproven.is_some() && witness.older.contains(&change.path) && !allow.delete_later {
+            return self.keep(change, Why::Older);
+        }
         if !allow.overwrite_later && witness.links.has_operators_refs(&change.path) {
             return self.keep(change, Why::Shared(Vec::new()));
         }

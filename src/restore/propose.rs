@@ -17,6 +17,7 @@ use super::left_tree::left_since;
 use super::lost_edits::{LostEdit, OperatorState, add_objects, lost_edits};
 use super::merging::{MergeSource, stored};
 use super::moved_away::session_moves;
+use super::older::{Captured, older_objects};
 use super::plan::{After, KeptPath, Plan, Step, Why};
 use super::planner::plan;
 use super::proposal::{MountRequest, Proposal, ProposedMount, Purpose};
@@ -28,7 +29,9 @@ use crate::capture::{
 };
 use crate::diff::{Comparison, Side, WithheldChange, compare, compare_withheld, has_encrypted, mark_secrets};
 use crate::git_directories::Repositories;
-use crate::model::{InstanceId, Manifest, RelPath, SnapshotId, SnapshotKind, SnapshotRecord, StepRef};
+use crate::model::{
+    InstanceId, Manifest, MountRecord, RelPath, SnapshotId, SnapshotKind, SnapshotRecord, StepRef,
+};
 use crate::observer::Observer;
 use crate::store::{SnapshotRow, Store, StoredTree};
 use git_reader::{Files, Live, Oid};
@@ -175,6 +178,16 @@ pub fn propose(
             plan(manifest, &side, &request.witness, &request.scope, allow)
         };
         let mut plan = planned(manifest.as_ref(), &request);
+        if !matches!(purpose, Purpose::Undo(_))
+            && let Some(now) = &now.manifest
+            && let Ok(opened) = Root::open(store.transports(), &root)
+        {
+            let captured = || captured_with(store, &target, record);
+            request.witness.older = older_objects(&opened, &captured, now, &plan);
+            if !request.witness.older.is_empty() {
+                plan = planned(manifest.as_ref(), &request);
+            }
+        }
         check(&mut composed, &plan, &request.coverage)?;
         let source = MergeSource {
             store,
@@ -273,6 +286,24 @@ pub fn propose(
         allow,
         requires_key: false,
         mounts,
+    })
+}
+
+/// Returns all mounts of a snapshot; `None` if one of them cannot be read.
+fn captured_with(store: &Store, target: &SnapshotRecord, of: &MountRecord) -> Option<Captured> {
+    let (mut mounts, mut own) = (Vec::new(), None);
+    for record in &target.mounts {
+        if let Some(manifest) = store.manifest(target, record).ok()? {
+            if record.coverage.label == of.coverage.label {
+                own = Some(mounts.len());
+            }
+            mounts.push(manifest);
+        }
+    }
+    Some(Captured {
+        mounts,
+        own: own?,
+        started_at: of.started_at,
     })
 }
 

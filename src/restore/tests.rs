@@ -117,6 +117,7 @@ fn words(plan: &Plan) -> Vec<String> {
                 Why::Settled => "settled".to_owned(),
                 Why::NothingToMerge(_) => "nothing to merge".to_owned(),
                 Why::Excluded => "excluded".to_owned(),
+                Why::Older => "older".to_owned(),
                 Why::Aside(why) => format!("{why:?}"),
                 Why::OneName(other) => format!("one name with {}", text(other)),
                 Why::Encoding => "encoding".to_owned(),

@@ -57,3 +57,38 @@ fn a_group_whose_parts_got_other_modes_is_one_file_again() {
         assert_same_tree(&wrecked, &Tree::read(&project));
     }
 }
+
+/// As many steps as names, and each names some of the others only: all of them would be more than the memory holds.
+#[test]
+fn names_that_part_from_many_others_list_few_of_them() {
+    const NAMES: usize = 200;
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    let build = Build::at(&project);
+    build.file("one", "1\n").file("two", "2\n");
+    for at in 0..NAMES {
+        fs::hard_link(project.join("one"), project.join(format!("a{at:03}"))).unwrap();
+        fs::hard_link(project.join("two"), project.join(format!("b{at:03}"))).unwrap();
+    }
+    build.aged();
+    let good = Tree::read(&project);
+    let id = sandbox.session(&project, |project| {
+        for at in 1..NAMES {
+            let name = project.join(format!("a{at:03}"));
+            fs::remove_file(&name).unwrap();
+            fs::hard_link(project.join("two"), &name).unwrap();
+        }
+    });
+    let plan = sandbox.plan(&id, &[]);
+    let steps = plan.document["applied"].as_array().unwrap();
+    assert_eq!(steps.len(), NAMES - 1);
+    for step in steps {
+        let listed = step["parted_from"].as_array().unwrap().len() as u64;
+        let omitted = step["parted_from_omitted"].as_u64().unwrap();
+        assert_eq!((listed, listed + omitted), (20, NAMES as u64 + 1), "{step}");
+    }
+    let run = sandbox.jackin(["restore", &id, "--dry-run"]).ok();
+    run.has("(no longer linked to b000, b001, b002, b003, b004, 196 more names)");
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&good, &Tree::read(&project));
+}

@@ -260,6 +260,11 @@ fn step(told: &ChangeDocument, change: &Change) -> String {
             hunks.chosen,
             size::counted(hunks.all.into(), "hunk", "hunks")
         ));
+        match hunks.partial {
+            0 => {}
+            all if all == hunks.chosen => line.push_str(", in part"),
+            partial => line.push_str(&format!(", {} in part", size::count(partial.into()))),
+        }
     }
     let mut detail = reversed_detail(change);
     if let Some(others) = other_names(told) {
@@ -538,9 +543,9 @@ fn other_names(step: &ChangeDocument) -> Option<String> {
     const SHOWN: usize = 5;
     let named = step.parted_from.iter().take(SHOWN);
     let mut parts: Vec<String> = named.map(|path| sanitize::name(path.below.as_bytes())).collect();
-    let more = step.parted_from.len().saturating_sub(SHOWN);
+    let more = step.parted_from.len().saturating_sub(SHOWN) as u64 + step.parted_from_omitted.unwrap_or(0);
     if more > 0 {
-        parts.push(size::counted(more as u64, "more name", "more names"));
+        parts.push(size::counted(more, "more name", "more names"));
     }
     let mut list = parts.join(", ");
     let outside = u64::from(step.names_outside.unwrap_or(0));
