@@ -1,9 +1,17 @@
 //! Notes and problems of a snapshot that was written into a directory, as `restore --to` and `fork` print them.
 
 use super::context::Context;
+use crate::model::SnapshotRecord;
 use crate::recovery::{EncryptedFile, WrittenSnapshot};
-use crate::report::OutsideGitDocument;
+use crate::report::{ChangedMeanwhileDocument, OutsideGitDocument};
 use crate::terminal::sanitize;
+
+/// Says which files changed while the snapshot was taken.
+pub(super) fn print_changed_meanwhile(context: &Context<'_>, target: &SnapshotRecord) {
+    if let Some(changed) = ChangedMeanwhileDocument::of(target) {
+        context.terminal.warn(&changed.line());
+    }
+}
 
 /// Prints the notes, and the problems unless `json`, which has them in its document.
 pub(super) fn print_problems(context: &Context<'_>, written: &WrittenSnapshot, json: bool) {

@@ -129,6 +129,9 @@ impl Recovery<'_> {
         drop(reading);
         let store = self.store_for_writing()?.unlocked_by(keys);
         let _needed = store.share()?;
+        // Another process may have forgotten a part of it, or all of it, before nothing could be removed any more.
+        let snapshot = find_snapshot(&store, row, wanted).map_err(|error| no_files(row, error))?;
+        let target = store.record(&snapshot.id)?;
         for left in store.sweep_forks() {
             self.report(Event::ForkStays(&left));
         }

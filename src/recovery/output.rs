@@ -5,7 +5,7 @@ mod encrypted;
 mod error;
 mod outside_git;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -394,12 +394,17 @@ fn wanted(manifest: &Manifest, scope: &Scope) -> u64 {
     let files = manifest
         .entries()
         .filter(|(path, entry)| scope.holds(path) && entry.kind != EntryKind::Socket);
-    let mut needed: BTreeSet<RelPath> = BTreeSet::new();
+    let mut needed: HashSet<RelPath> = HashSet::new();
     for (path, _) in files {
-        needed.extend(path.ancestors());
-        needed.insert(path);
+        let mut at = Some(path);
+        // What is above a directory that is needed is needed already.
+        while let Some(path) = at.filter(|path| !path.is_root()) {
+            at = path.split().map(|(parent, _)| parent);
+            if !needed.insert(path) {
+                break;
+            }
+        }
     }
-    needed.remove(&RelPath::root());
     needed.len() as u64
 }
 

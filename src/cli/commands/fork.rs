@@ -14,7 +14,7 @@ use crate::cli::session_arg::{Asking, SessionArg};
 use crate::cli::snapshot_arg::named_by_options;
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
-use crate::cli::written_snapshot::{print_encrypted, print_outside_git, print_problems, to_write};
+use crate::cli::written_snapshot::{print_changed_meanwhile, print_encrypted, print_outside_git, print_problems, to_write};
 use crate::model::InstanceId;
 use crate::recovery::{ForkRequest, Wanted};
 use crate::report::{ForkDocument, ForkOutcome};
@@ -69,6 +69,7 @@ impl Command for ForkArgs {
             keys: &keys,
             ..ForkRequest::of(&session)
         })?;
+        print_changed_meanwhile(context, &forked.target);
         print_problems(context, &forked.written, args.json);
         let (target, encrypted) = (forked.target.clone(), forked.encrypted.clone());
         let status = tell(context, args, &ForkDocument::of(forked, args.branch.as_deref()));
