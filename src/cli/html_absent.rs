@@ -12,7 +12,7 @@ pub(in crate::cli) struct Shown<'a> {
     pub(in crate::cli) found: &'a DiffDocument<'a>,
     pub(in crate::cli) sources: Sources<'a>,
     pub(in crate::cli) show_secrets: bool,
-    pub(in crate::cli) restore: &'a dyn Fn(Vec<OsString>) -> String,
+    pub(in crate::cli) restore: &'a dyn Fn(Option<Vec<OsString>>) -> String,
 }
 
 /// Refuses.

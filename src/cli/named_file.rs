@@ -133,7 +133,12 @@ impl Output {
                 let word = shell::word(file.path.as_os_str());
                 let message = format!("{} cannot be replaced: {why}", file.shown);
                 let error = CliError::new(ErrorKind::Usage, message);
-                Err(error.hint(format!("move it away first:\n  mv -- {word} {word}.old")))
+                // A device or a pipe may be what the system works with.
+                let is_file = symlink_metadata(&file.path).is_ok_and(|meta| meta.is_file());
+                Err(error.hint(match is_file {
+                    true => format!("move it away first:\n  mv -- {word} {word}.old"),
+                    false => "choose another name, or - for the standard output".to_owned(),
+                }))
             }
         }
     }

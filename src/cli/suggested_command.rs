@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::args::Scope;
 use crate::cli::context::Context;
+use crate::config::written_path;
 use crate::contract::PathGlob;
 use crate::model::InstanceId;
 use crate::recovery::Wanted;
 use crate::terminal::shell;
 use clap::ValueEnum;
+use handle_fs::remote::is_elsewhere;
 
 /// Returns the PATH argument that means a path of these roots, or one below the current directory, and no other: what would be read
 /// as a glob is escaped. What leads to a root is read by its letters.
@@ -42,6 +44,15 @@ pub(super) fn literal(roots: &[PathBuf], path: &Path) -> OsString {
         escaped.push(letter);
     }
     escaped.into()
+}
+
+/// Returns a PATH argument as it reads in any directory. A glob without a slash means that name everywhere, and stays as it is.
+pub(super) fn anywhere(context: &Context<'_>, argument: &OsString) -> OsString {
+    let is_name = |word: &str| !word.contains('/') && PathGlob::is_glob(word);
+    match is_elsewhere(Path::new(argument)) || argument.to_str().is_some_and(is_name) {
+        true => argument.clone(),
+        false => written_path(context.environment, Path::new(argument)).into(),
+    }
 }
 
 /// A command that grows word by word, quoted for a shell. Its paths stand last.

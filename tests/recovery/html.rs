@@ -434,6 +434,21 @@ fn each_path_has_a_link_and_the_command_that_restores_it() {
     let (_, other) = written(&sandbox, &["diff", &id, kept.to_str().unwrap()]);
     let [link] = after(&other, "<div class=\"body\" id=\"").try_into().unwrap();
     assert!(ids.contains(&link));
+    // What is shown is what the command for all of it means, wherever it is typed.
+    let file = sandbox.scratch("part.html");
+    let command = sandbox.command([
+        "diff",
+        &id,
+        "--exclude",
+        "*.log",
+        "--html",
+        file.to_str().unwrap(),
+        "kept",
+    ]);
+    command.inside(&project).run().ok();
+    let part = fs::read_to_string(file).unwrap();
+    let words = format!("restore {id} --exclude '*.log' {}</code>", kept.display());
+    assert!(part.contains(&words), "{part}");
 
     // The shell restores with it what it names, whatever its name is.
     let odd = project.join(OsStr::from_bytes(b"bidi\xe2\x80\xaegnp\x1b[2J\n\xff"));

@@ -30,7 +30,7 @@ use crate::cli::identity_arg::identities;
 use crate::cli::json_output::JsonForm;
 use crate::cli::named_file::{Kind, Output};
 use crate::cli::snapshot_arg::{SettledWithOptions, SnapshotRange, settle_with};
-use crate::cli::suggested_command::Words;
+use crate::cli::suggested_command::{Words, anywhere};
 use crate::cli::tool::{PrivateDirectory, READ_ONLY, run, unwritable};
 
 /// Format in which `diff` shows changes.
@@ -241,12 +241,19 @@ impl Command for DiffArgs {
             let log = LogDocument::until_break(store, Some(&row.id))?;
             // The page may be read anywhere: the session is named.
             let from = (found.from.kind != SnapshotKind::Baseline).then(|| found.from.id.to_string());
-            let restore = |paths: Vec<OsString>| {
+            let restore = |chosen: Option<Vec<OsString>>| {
                 let words = Words::new("restore").arg(row.id.as_str());
                 let words = words
                     .flag("--from", from.as_ref())
                     .flag("--identity", args.unlock.identity.as_ref());
-                context.command(&words.paths(&paths).text())
+                let words = match chosen {
+                    Some(chosen) => words.paths(&chosen),
+                    None => {
+                        let paths: Vec<_> = paths.iter().map(|path| anywhere(context, path)).collect();
+                        words.flags("--exclude", &args.exclude).paths(&paths)
+                    }
+                };
+                context.command(&words.text())
             };
             let shown = html::Shown {
                 found: &diff_document(row, found),

@@ -29,8 +29,8 @@ pub(in crate::cli) struct Shown<'a> {
     pub(in crate::cli) sources: Sources<'a>,
     /// Also what is likely to be a secret.
     pub(in crate::cli) show_secrets: bool,
-    /// Returns the command that restores these host paths to the earlier side; all paths if there are none.
-    pub(in crate::cli) restore: &'a dyn Fn(Vec<OsString>) -> String,
+    /// Returns the command that restores these host paths to the earlier side; `None` means all that is compared.
+    pub(in crate::cli) restore: &'a dyn Fn(Option<Vec<OsString>>) -> String,
 }
 
 /// The changes as parts of a page.
@@ -49,6 +49,7 @@ pub(super) fn changes(shown: &Shown<'_>) -> Changes {
     let mut writer = Writer {
         shown,
         room: Room::default(),
+        omitted: 0,
     };
     let mounts: Vec<(Markup, Markup)> = found.mounts().map(|mount| writer.mount(&mount)).collect();
     let to = match found.to.as_str() {
@@ -62,7 +63,7 @@ pub(super) fn changes(shown: &Shown<'_>) -> Changes {
             h2 { "What changed" }
             p { "From the " (found.earlier.kind.word()) " snapshot " code { (found.from) } " to " (to) "." }
             @if found.are_any() {
-                (command("to undo all of it", &(shown.restore)(Vec::new()), None))
+                (command("to undo all of it", &(shown.restore)(None), None))
             } @else {
                 p { "no differences" }
             }
@@ -104,6 +105,8 @@ struct File<'a> {
 struct Writer<'w> {
     shown: &'w Shown<'w>,
     room: Room,
+    /// Paths of the mount that found no room.
+    omitted: u64,
 }
 
 impl Writer<'_> {
@@ -155,12 +158,27 @@ impl Writer<'_> {
         }
         leaves.sort_by_key(|(rank, _)| *rank);
         let leaves: Vec<Leaf<'_>> = leaves.into_iter().map(|(_, leaf)| leaf).collect();
-        (around(mount, &files), tree(&leaves))
+        let omitted = std::mem::take(&mut self.omitted);
+        (around(mount, &files, omitted), tree(&leaves))
     }
 
     fn file<'a>(&mut self, mount: &MountDiff<'a>, at: usize, may_open: bool) -> Option<File<'a>> {
         let (change, told) = (mount.exact.get(at)?, mount.changes.get(at)?);
         let coverage = mount.coverage;
+        let root = coverage.root.to_path();
+        let paths = [change.from_path.as_ref(), Some(&change.path)]
+            .into_iter()
+            .flatten();
+        let roots = [root.clone()];
+        let paths = paths.map(|path| literal(&roots, &path.on_host(&root)));
+        let restore = (self.shown.restore)(Some(paths.collect()));
+        if !self
+            .room
+            .takes_path(restore.len() + 2 * change.path.as_bytes().len())
+        {
+            self.omitted += 1;
+            return None;
+        }
         let options = PatchOptions {
             context: 3,
             show_secrets: self.shown.show_secrets,
@@ -196,13 +214,6 @@ impl Writer<'_> {
             Body::Unavailable(why) => note(&format!("content not available: {}", sanitize::text(&why))),
         };
         let id = fragment(coverage, &change.path);
-        let root = coverage.root.to_path();
-        let paths = [change.from_path.as_ref(), Some(&change.path)]
-            .into_iter()
-            .flatten();
-        let roots = [root.clone()];
-        let paths = paths.map(|path| literal(&roots, &path.on_host(&root)));
-        let restore = (self.shown.restore)(paths.collect());
         let waits = self.room.waits(count) && !is_open;
         let body = html! {
             (command("to undo", &restore, Some(&id)))
@@ -246,7 +257,7 @@ impl Writer<'_> {
 }
 
 /// Renders the rest of a mount around its paths.
-fn around(mount: &MountDiff<'_>, files: &[Markup]) -> Markup {
+fn around(mount: &MountDiff<'_>, files: &[Markup], omitted: u64) -> Markup {
     html! {
         h3 class="mono" { (view::changes::host(mount.coverage)) }
         @if !mount.changes.is_empty() { p class="counts" { (view::changes::counts(mount.exact.iter()).join(", ")) } }
@@ -257,6 +268,12 @@ fn around(mount: &MountDiff<'_>, files: &[Markup]) -> Markup {
             pre { (plain(&view::repository::change(change, WIDTH, Reader::Operator))) }
         }
         @for file in files { (file) }
+        @if omitted > 0 {
+            p class="warn" {
+                (size::counted(omitted, "path is", "paths are")) " not shown: the page would be too large; "
+                code { "jackin recovery diff --all" } " lists every path"
+            }
+        }
         @for change in mount.withheld {
             p class="path warn" {
                 (view::changes::withheld(change))

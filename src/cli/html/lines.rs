@@ -16,6 +16,12 @@ const LARGEST: usize = 32 << 20;
 /// Maximum size of the lines of one file, in bytes.
 const LARGEST_FILE: usize = 1 << 20;
 
+/// Maximum size of what is written for paths beside their lines, in bytes.
+const PATHS: usize = 16 << 20;
+
+/// Bytes of a path without its names and its command.
+const PATH: usize = 600;
+
 /// Maximum size of all images in a page, in bytes.
 const PICTURES: usize = 16 << 20;
 
@@ -41,6 +47,7 @@ const LONGEST: usize = 2_000;
 /// Space that is left on a page.
 pub(super) struct Room {
     text: usize,
+    paths: usize,
     /// Bytes for images.
     pub(super) pictures: usize,
     open: u64,
@@ -55,6 +62,7 @@ impl Default for Room {
     fn default() -> Self {
         Self {
             text: LARGEST,
+            paths: PATHS,
             pictures: PICTURES,
             open: OPEN,
             at_once: AT_ONCE,
@@ -80,6 +88,17 @@ impl Room {
             false => sanitize::line(&masked(line)),
         };
         self.colors.of_patch(code.path, code.contents, shown, words)
+    }
+
+    /// Returns true if there is room for a path whose names and command have so many bytes.
+    pub(super) fn takes_path(&mut self, names: usize) -> bool {
+        match self.paths.checked_sub(PATH + names) {
+            Some(left) => {
+                self.paths = left;
+                true
+            }
+            None => false,
+        }
     }
 
     /// Returns true if a closed file with so many lines waits.
