@@ -196,6 +196,11 @@ fn planned<'f>(
     observer: &dyn Observer,
 ) -> Result<PrunePlan, StoreError> {
     let mut weights = Weights::of(store)?;
+    if care == Care::Thorough {
+        let unfinished = store.unfinished_imports()?;
+        weights.idle += unfinished;
+        weights.size.archives += unfinished;
+    }
     let mut reasons: BTreeMap<PruneReason, Share> = BTreeMap::new();
     for (number, reason) in choice.in_order() {
         let share = reasons.entry(reason).or_default();

@@ -90,7 +90,7 @@ pub use path_lookup::{PartsRead, PathLookup, PathState};
 pub use prune::{ArchiveNeeds, Sole, Swept};
 pub use random_access::OpenContent;
 pub use reconcile::LostRecord;
-pub use record::{check_record, parse_record};
+pub use record::{check_mounts, check_record, parse_record};
 pub use repack::{RepackGroup, RepackPlan, Repacked};
 pub use replica::{EarlierReplica, ReplicaIdentity, ReplicaOutcome};
 pub use restore_journal::{DamagedJournal, PendingRestore, RestoreJournal, Stage as RestoreStage};

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::{Finding, Group, Severity, counted, left_mounts};
 use crate::config::{self, settle_mount, shown};
 use crate::contract::STAGING_PREFIX;
-use crate::display::shell;
+use crate::display::{shell, size};
 use crate::environment::Environment;
 use crate::model::{AsideChange, InstanceId, StagePlace};
 use crate::restore::damaged_journals;
@@ -44,6 +44,7 @@ pub(super) fn judge(
                         }
                     }
                     instances(&store, &rows, findings);
+                    imports(&store, findings);
                     roots.set_aside = set_aside(&store, &rows);
                     waiting(&store, &mut roots.staged, findings);
                 }
@@ -244,6 +245,22 @@ fn waiting(store: &Store, staged: &mut BTreeSet<PathBuf>, findings: &mut Vec<Fin
             "resume"
         };
         findings.push(found(severity, what).verb(format!("{verb} {id}")));
+    }
+}
+
+/// Says what imports left that did not end.
+fn imports(store: &Store, findings: &mut Vec<Finding>) {
+    let found = |severity, what: String| Finding::new(Group::Work, severity, what);
+    match store.unfinished_imports() {
+        Ok(0) => {}
+        Ok(bytes) => {
+            let what = format!(
+                "an import that did not end left {}: repeat it to go on, or `prune` deletes them",
+                size::bytes(bytes)
+            );
+            findings.push(found(Severity::Note, what).verb("prune"));
+        }
+        Err(error) => findings.push(unknown(&error)),
     }
 }
 

@@ -45,9 +45,11 @@ fn remove_there(
     let place = BucketPlace::parse(address)?;
     let bucket = S3::open(&place, Arc::clone(stop)).map_err(|error| format!("{address}: {error}"))?;
     let removed = remove_earlier(store, &bucket, earlier, names, stop);
+    let folder = &earlier.store;
     removed.map_err(|error| match error {
         ReplicaError::Foreign { name, .. } => format!(
-            "{name} there is not from this store, so another machine uses that copy and nothing was deleted; forget it on that machine"
+            "{name} there is not from this store, so another machine uses that copy and nothing was deleted; forget it on that machine, or, if this store came from \
+            a backup and there is none, delete {address}/{folder} yourself"
         ),
         other => other.to_string(),
     })

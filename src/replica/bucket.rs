@@ -24,6 +24,8 @@ pub enum Put {
     Done,
     /// An object of that name already exists and is unchanged.
     Taken,
+    /// Another request for that name is under way; the service asks to repeat it.
+    Busy,
 }
 
 /// An object of a listing.

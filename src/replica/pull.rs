@@ -197,6 +197,8 @@ impl<'a> Remote<'a> {
                 Some(Name::Moved(id, into)) => moved.push((id, into)),
                 Some(Name::Record(id)) => drop(index.records.insert(id)),
                 Some(Name::Receipts(first)) => drop(index.receipts.insert(first)),
+                // Consoles show folders by objects without content.
+                None if listed.size == 0 && (name.is_empty() || name.ends_with('/')) => {}
                 None => index.strange.push(name.to_owned()),
             }
         }

@@ -162,6 +162,8 @@ impl Copying<'_> {
                 self.notes.insert(CONDITIONS.to_owned());
                 Ok(())
             }
+            // Tried again with the next copy.
+            Put::Busy => Ok(()),
             // It holds the same key as before, so nothing is lost.
             Put::Done => Err(ReplicaError::Unconditional {
                 place: self.bucket.place(),

@@ -241,11 +241,12 @@ impl Bucket for S3 {
                 .await;
             match put {
                 Ok(_) => Ok(Put::Done),
-                // The second: somebody else puts the same at this moment.
-                Err(error) if matches!(status(&error), Some(412 | 409)) && !is_without_bucket(&error) => {
-                    Ok(Put::Taken)
-                }
-                Err(error) => Err(told(error)),
+                Err(error) if is_without_bucket(&error) => Err(told(error)),
+                Err(error) => match status(&error) {
+                    Some(412) => Ok(Put::Taken),
+                    Some(409) => Ok(Put::Busy),
+                    _ => Err(told(error)),
+                },
             }
         })
     }

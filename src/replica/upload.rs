@@ -2,6 +2,8 @@
 //! once it exists; before it is sent, the digest of its bytes is noted.
 
 use std::collections::{HashMap, HashSet};
+use std::thread::sleep;
+use std::time::Duration;
 
 use super::bucket::{Bucket, BucketError, BucketErrorKind, Put, Tag};
 use super::name::Name;
@@ -316,6 +318,7 @@ impl Copying<'_> {
         tag: &Tag,
     ) -> Result<Option<RemoteState>, ReplicaError> {
         const ATTEMPTS: u32 = 3;
+        const PAUSE: Duration = Duration::from_millis(500);
         let full = self.full(name);
         if self.seen.contains(name) {
             // Nothing needs to be sent to find that out.
@@ -329,10 +332,12 @@ impl Copying<'_> {
         };
         self.store.note_replica(&self.place, &sent.line(name))?;
         self.sent.entry(name.to_owned()).or_default().push(sent);
+        let mut is_busy = false;
         for _ in 0..ATTEMPTS {
             self.must_go_on()?;
             let put = self.bucket.put_new(&full, sealed.clone(), tag);
-            match put.map_err(|error| self.failed(error))? {
+            let put = put.map_err(|error| self.failed(error))?;
+            match put {
                 Put::Done => {
                     self.copied.bytes += length;
                     let size = format!("{SIZED}{name} {length}");
@@ -341,16 +346,26 @@ impl Copying<'_> {
                     self.sizes.entry(name.to_owned()).or_default().push(length);
                     return Ok(None);
                 }
-                Put::Taken => {
+                Put::Taken | Put::Busy => {
                     let there = self.there(name)?;
                     if there != RemoteState::Strange {
                         return Ok(Some(there));
                     }
                     // It is being removed at this moment; or it has no tag and is not from this store.
+                    is_busy = put == Put::Busy;
+                    if is_busy {
+                        sleep(PAUSE);
+                    }
                 }
             }
         }
-        Ok(Some(RemoteState::Strange))
+        match is_busy {
+            true => {
+                let what = format!("it is busy with another request for {name}");
+                Err(self.failed(BucketError::new(BucketErrorKind::Unreachable, what)))
+            }
+            false => Ok(Some(RemoteState::Strange)),
+        }
     }
 
     /// Returns what is known of an existing object. One without metadata is recognized by its bytes, as they were sent.

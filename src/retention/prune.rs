@@ -76,7 +76,7 @@ pub fn carry_out(store: &Store, plan: PrunePlan, acting: &Acting<'_>) -> Result<
         acting.observer.reached("prune-receipt");
     }
     pruned.snapshots = gone;
-    let removed = remove(&sole, repacked, acting, &mut pruned);
+    let removed = remove((store, &sole), repacked, acting, &mut pruned);
     let removed = removed.and_then(|()| {
         drop(sole);
         pruned.swept.natives = store.drop_natives(acting.observer)?;
@@ -91,7 +91,7 @@ pub fn carry_out(store: &Store, plan: PrunePlan, acting: &Acting<'_>) -> Result<
 
 /// Removes the records that are not listed any more, replaces archives by the repacked ones, and removes unused archives.
 fn remove(
-    sole: &Sole<'_>,
+    (store, sole): (&Store, &Sole<'_>),
     repacked: Vec<Repacked>,
     acting: &Acting<'_>,
     pruned: &mut Pruned,
@@ -101,6 +101,10 @@ fn remove(
         pruned.repacked += sole.replace((acting.now, acting.uid), new, acting.observer)?;
     }
     pruned.swept = sole.sweep(acting.observer)?;
+    // Not beside another command: the import may go on after a while. Nor where records cannot be read, which it may bring back.
+    if !acting.automatic && pruned.swept.unreadable.is_empty() {
+        pruned.swept.bytes += store.drop_unfinished_imports()?;
+    }
     Ok(())
 }
 

@@ -82,6 +82,9 @@ impl Diagnostic for AdoptError {
     fn hints(&self) -> Vec<Hint> {
         let mut hints = match self {
             Self::Replica(error) => error.hints(),
+            Self::Transfer(TransferError::Room { .. }) => vec![Hint::text(
+                "make room, or name a jackin home elsewhere in JACKIN_HOME_DIR",
+            )],
             Self::Transfer(error) => error.hints(),
             Self::Store(error) => error.hints(),
         };

@@ -54,6 +54,10 @@ impl IncomingArchive<'_> {
     }
 }
 
+fn lock_name(from: &StoreId) -> String {
+    format!("incoming-{from}")
+}
+
 impl Store {
     /// Returns the local state of an incoming snapshot.
     ///
@@ -78,7 +82,7 @@ impl Store {
     pub fn lock_incoming(&self, from: &StoreId) -> Result<LockGuard, StoreError> {
         let _kept = self.layout().enter()?;
         self.must_be_writable()?;
-        let name = format!("incoming-{from}");
+        let name = lock_name(from);
         lock::fork(self.layout(), &name)?.ok_or_else(|| StoreError::Locked {
             object: LockedObject::File(self.layout().lock(&name)),
         })
@@ -156,6 +160,53 @@ impl Store {
             let _ = handle_fs::remove_dir_at(above);
         }
         Ok(())
+    }
+
+    /// Returns the bytes that imports left which did not end and are not under way.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn unfinished_imports(&self) -> Result<u64, StoreError> {
+        let _kept = self.layout().enter()?;
+        let mut bytes = 0;
+        for from in self.incoming_stores()? {
+            if !lock::is_taken(&self.layout().lock(&lock_name(&from)))? {
+                bytes += self.incoming_bytes(&from)?;
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Removes what imports left which did not end and are not under way, and returns its bytes. It can be imported again.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn drop_unfinished_imports(&self) -> Result<u64, StoreError> {
+        let _kept = self.layout().enter()?;
+        let mut bytes = 0;
+        for from in self.incoming_stores()? {
+            match self.lock_incoming(&from) {
+                Err(StoreError::Locked { .. }) => {}
+                Err(error) => return Err(error),
+                Ok(_alone) => {
+                    let left = self.incoming_bytes(&from)?;
+                    self.forget_incoming(&from)?;
+                    bytes += left;
+                }
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn incoming_bytes(&self, from: &StoreId) -> Result<u64, StoreError> {
+        let directory = self.layout().incoming(from);
+        let mut bytes = 0;
+        for name in directory::names(&directory)? {
+            let path = directory.join(name);
+            let stat = handle_fs::stat_path(&path).map_err(StoreError::io("look at", &path))?;
+            bytes += stat.map_or(0, |stat| stat.size);
+        }
+        Ok(bytes)
     }
 
     fn place_of(&self, from: &StoreId, id: &ArchiveId) -> PathBuf {

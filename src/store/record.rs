@@ -9,7 +9,7 @@ use std::path::Path;
 use super::fs_snapshots::is_called_ours;
 use super::needed_archives::ForgetReceipts;
 use super::{Layout, StoreError, directory, durable, log};
-use crate::model::{ArchiveId, ByteString, Digest, RelPath, SnapshotId, SnapshotRecord};
+use crate::model::{ArchiveId, ByteString, Coverage, Digest, RelPath, SnapshotId, SnapshotRecord};
 use handle_fs::remote::Address;
 
 /// A record lists mounts, excludes and at most a hundred gaps a mount: longer than this it is none (bytes).
@@ -89,18 +89,9 @@ pub(super) fn check(record: &SnapshotRecord, id: &SnapshotId) -> Result<(), Stri
     if record.id != *id {
         return Err(format!("it says that it is the record of {}", record.id));
     }
-    let mut labels = HashSet::new();
+    check_mounts(record.mounts.iter().map(|mount| &mount.coverage))?;
     let (mut entries, mut bytes) = (0_i64, 0_i64);
     for mount in &record.mounts {
-        let label = &mount.coverage.label;
-        if !is_label(label) {
-            return Err(format!("{label:?} is not a mount's label"));
-        }
-        if !labels.insert(label) {
-            return Err(format!("two mounts have the label {label:?}"));
-        }
-        let root = &mount.coverage.root;
-        check_root(root).map_err(|why| format!("the mount root {:?} {why}", root.to_path()))?;
         if let Some(native) = &mount.native
             && !is_called_ours(&native.place, id)
         {
@@ -108,6 +99,24 @@ pub(super) fn check(record: &SnapshotRecord, id: &SnapshotId) -> Result<(), Stri
         }
         entries = add(entries, mount.entries).ok_or("its number of entries is out of range")?;
         bytes = add(bytes, mount.bytes).ok_or("its number of bytes is out of range")?;
+    }
+    Ok(())
+}
+
+/// Checks the labels and the roots of a session's mounts.
+///
+/// # Errors
+/// A message about the first fault.
+pub fn check_mounts<'c>(mounts: impl IntoIterator<Item = &'c Coverage>) -> Result<(), String> {
+    let mut labels = HashSet::new();
+    for Coverage { label, root, .. } in mounts {
+        if !is_label(label) {
+            return Err(format!("{label:?} is not a mount's label"));
+        }
+        if !labels.insert(label) {
+            return Err(format!("two mounts have the label {label:?}"));
+        }
+        check_root(root).map_err(|why| format!("the mount root {:?} {why}", root.to_path()))?;
     }
     Ok(())
 }

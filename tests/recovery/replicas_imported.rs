@@ -448,3 +448,35 @@ fn what_a_forget_wrote_comes_with_copies_in_the_background() {
     }
     comes_back(&fresh, &id, "baseline", &tree);
 }
+
+/// What an import that was killed has received waits for the next one, or for `prune`, and is named.
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn what_a_killed_import_left_is_named_and_pruned() {
+    let bucket = Bucket::start();
+    let sandbox = copied("");
+    session(&sandbox, &bucket, "web");
+    signed(&sandbox, &bucket, &["replicate"]).ok();
+    let fresh = Sandbox::new();
+    let identity = own_key(&fresh);
+    let import = ["import", "--from", PLACE, "--identity", &identity, "--yes"];
+    let killed = || {
+        let command = bucket.signed(fresh.command(import));
+        command.with("JACKIN_RECOVERY_FAIL_AT", "adopt-fetched").run();
+        assert!(fresh.store().join("incoming").is_dir());
+    };
+    killed();
+    let left = "an import that did not end left ";
+    fresh.jackin(["doctor"]).has(left);
+    let planned = fresh.jackin(["prune", "--dry-run", "--json"]).ok().json();
+    let bytes = planned["freed"].as_u64().unwrap();
+    assert!(bytes > 0, "{planned}");
+    let pruned = fresh.jackin(["prune", "--yes", "--json"]).ok().json();
+    assert_eq!(pruned["freed"], bytes, "{pruned}");
+    assert!(!fresh.store().join("incoming").exists());
+    let doctor = fresh.jackin(["doctor"]);
+    assert!(!doctor.text().contains(left), "{doctor}");
+    killed();
+    bring_back(&fresh, &bucket, &[]);
+    assert!(!fresh.store().join("incoming").exists());
+}

@@ -134,7 +134,9 @@ pub(in crate::cli) fn adopted(done: &AdoptDocument) -> String {
     let snapshots = size::counted(done.snapshots.len() as u64, "snapshot", "snapshots");
     let sessions = size::counted(done.sessions.len() as u64, "session", "sessions");
     let mut text = format!("{snapshots} imported, {sessions} new here");
-    if !done.sessions.is_empty() {
+    if done.snapshots.is_empty() && !done.sessions.is_empty() {
+        text = format!("{snapshots} imported; {sessions} here without any");
+    } else if !done.sessions.is_empty() {
         text.push_str(" and pinned, so that the retention policy does not delete them at once");
     }
     if done.there > 0 {

@@ -26,6 +26,8 @@ pub(super) struct Memory {
     fault: Cell<Option<(u64, Fault)>>,
     /// True if a put overwrites an existing object.
     pub(super) is_careless: Cell<bool>,
+    /// Number of puts that the service asks to repeat.
+    pub(super) busy: Cell<u32>,
 }
 
 impl Memory {
@@ -96,6 +98,10 @@ impl Bucket for Memory {
         let fault = self.call();
         if fault == Some(Fault::Refused) {
             return Err(Self::lost());
+        }
+        if let Some(left) = self.busy.get().checked_sub(1) {
+            self.busy.set(left);
+            return Ok(Put::Busy);
         }
         let mut objects = self.objects.borrow_mut();
         let is_taken = objects.contains_key(name) && !self.is_careless.get();

@@ -176,3 +176,22 @@ fn a_service_that_writes_over_what_is_there_is_refused() {
     assert!(matches!(error, ReplicaError::Unconditional { .. }), "{error}");
     assert_eq!(bucket.names().len(), 1);
 }
+
+#[test]
+fn a_service_that_is_busy_is_asked_again_and_is_no_other_machine() {
+    let (bench, bucket) = (Bench::new(), Memory::new());
+    bench.add(1);
+    bucket.busy.set(1);
+    bench.push(&bucket).0.unwrap();
+    is_whole(&bench, &bucket);
+    bench.add(2);
+    bucket.busy.set(u32::MAX);
+    let error = bench.push(&bucket).0.unwrap_err();
+    assert!(
+        matches!(&error, ReplicaError::Bucket { source, .. } if source.kind == BucketErrorKind::Unreachable),
+        "{error}"
+    );
+    bucket.busy.set(0);
+    bench.push(&bucket).0.unwrap();
+    is_whole(&bench, &bucket);
+}

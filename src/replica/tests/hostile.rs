@@ -215,3 +215,15 @@ fn other_recipients_get_a_key_of_their_own() {
     assert_eq!(keys.len(), 2);
     is_whole(&bench, &bucket);
 }
+
+#[test]
+fn what_consoles_put_there_for_folders_is_no_object() {
+    let (bench, bucket, store) = full();
+    for name in ["", "archives/", "snapshots/"] {
+        bucket.add(&format!("{store}/{name}"), b"", None);
+    }
+    assert_eq!(troubles(&bench, &bucket), "");
+    bucket.add(&format!("{store}/archives/notes.txt"), b"", None);
+    let told = troubles(&bench, &bucket);
+    assert!(told.ends_with("did not put there: archives/notes.txt"), "{told}");
+}

@@ -7,7 +7,8 @@ use crate::model::{
     SnapshotRecord, Time,
 };
 use crate::replica::Chain;
-use crate::store::IMPORTED;
+use crate::session::select::name_fault;
+use crate::store::{IMPORTED, check_mounts};
 
 /// A session as its own chain tells of it.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +32,37 @@ pub(super) struct Captured {
     pub(super) number: u64,
     pub(super) step: Option<ChangeCounts>,
     pub(super) call: Option<CallRef>,
+}
+
+/// Most mounts of a session that are taken from a log. Snapshots name theirs anyway.
+const MOUNTS: usize = 256;
+/// Most excludes of all mounts together.
+const RULES: usize = 4096;
+/// Longest text of a session, in bytes.
+const WORDS: usize = 16 << 10;
+
+impl Life {
+    /// Without what no version of this program writes, or so much of: another machine's log may hold anything.
+    fn checked(mut self) -> Self {
+        let rules: usize = self.mounts.iter().map(|mount| mount.excludes.len()).sum();
+        if self.mounts.len() > MOUNTS || rules > RULES || check_mounts(&self.mounts).is_err() {
+            self.mounts.clear();
+        }
+        let SessionTitle {
+            name,
+            message,
+            arguments,
+        } = &mut self.title;
+        name.take_if(|name| name_fault(name).is_some());
+        message.take_if(|message| message.len() > WORDS);
+        if arguments.iter().map(String::len).sum::<usize>() > WORDS {
+            arguments.clear();
+        }
+        self.command.take_if(|(program, _)| program.len() > WORDS);
+        self.workspace.take_if(|workspace| workspace.len() > WORDS);
+        self.mode.take_if(|mode| mode.len() > WORDS);
+        self
+    }
 }
 
 /// The facts of each snapshot.
@@ -113,7 +145,10 @@ pub(super) fn lives(chain: &Chain) -> (BTreeMap<InstanceId, Life>, Captures) {
             _ => {}
         }
     }
-    (lives, captures)
+    let lives = lives
+        .into_iter()
+        .map(|(instance, life)| (instance, life.checked()));
+    (lives.collect(), captures)
 }
 
 /// A session to import, with the snapshots that are not here yet, oldest first.
@@ -152,4 +187,53 @@ pub(super) fn in_order(sessions: &[Incoming], captures: &Captures) -> Vec<(usize
         .into_iter()
         .map(|(_, session, step)| (session, step))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ByteString;
+
+    fn at(label: &str, root: &str) -> Coverage {
+        Coverage::new(label, ByteString(root.as_bytes().to_vec()))
+    }
+
+    #[test]
+    fn a_log_that_no_version_of_this_program_wrote_tells_nothing() {
+        let of = |mounts: Vec<Coverage>| Life {
+            mounts,
+            ..Life::default()
+        };
+        let good = vec![at("shop", "/srv/shop"), at("other", "/srv/other")];
+        assert_eq!(of(good.clone()).checked().mounts, good);
+        for bad in [
+            vec![at("../../etc", "/srv/shop")],
+            vec![at("shop", "relative/../../x")],
+            vec![at("shop", "/srv/shop"), at("shop", "/srv/other")],
+            (0..1000).map(|n| at(&format!("m{n}"), "/srv/shop")).collect(),
+        ] {
+            assert_eq!(of(bad.clone()).checked().mounts, [], "{bad:?}");
+        }
+        let long = "x".repeat(2 << 20);
+        let life = Life {
+            title: SessionTitle {
+                name: Some(long.clone()),
+                message: Some(long.clone()),
+                arguments: vec![long.clone()],
+            },
+            command: Some((long, 1)),
+            ..Life::default()
+        };
+        let life = life.checked();
+        assert_eq!((life.title, life.command), (SessionTitle::default(), None));
+        let named = Life {
+            title: SessionTitle {
+                name: Some("fix-login".to_owned()),
+                message: Some("Mend the login".to_owned()),
+                ..SessionTitle::default()
+            },
+            ..Life::default()
+        };
+        assert_eq!(named.clone().checked().title, named.title);
+    }
 }
