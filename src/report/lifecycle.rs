@@ -143,8 +143,8 @@ pub(crate) struct ReportDocument {
     pub(crate) head: Head,
     /// `jackin recovery`, always the second field: by it `--report` recognizes a report that may be replaced.
     pub(crate) written_by: &'static str,
-    /// The session's id.
-    pub(crate) instance: String,
+    /// The session's id; absent if none was recorded: the mode is `off`, or the session could not begin and `on_failure` is `run`.
+    pub(crate) instance: Option<String>,
     /// Exit status of the command; absent if a signal ended it.
     pub(crate) exit_code: Option<i32>,
     /// The signal that ended the command.

@@ -115,9 +115,13 @@ fn links_and_pipes_are_never_written_through_or_replaced() {
         (&link, "it is a link"),
         (&dangling, "it is a link"),
         (&pipe, "not a regular file"),
+        (&PathBuf::from("/dev/null"), "not a regular file"),
     ] {
         for run in shop.writes(file) {
-            run.code(2).has(why);
+            let run = run.code(2);
+            run.has(why);
+            // Whatever works with it would lose it.
+            assert!(!run.text().contains("mv --"), "{run}");
         }
     }
     assert_eq!(fs::read(&page).unwrap(), written);
@@ -396,4 +400,44 @@ fn no_directory_is_written_into_the_store() {
     for home in [home, moved] {
         refused(&home.join("data/recovery/archives/sub"));
     }
+}
+
+/// A job that reads the report of its own command must not read that of an earlier one.
+#[test]
+fn a_command_without_a_session_has_a_report_too() {
+    let shop = shop();
+    let report = shop.pages.join("report.json");
+    let read = || -> Value { serde_json::from_slice(&fs::read(&report).unwrap()).unwrap() };
+    shop.report(report.as_os_str()).ok();
+    assert!(read()["instance"].is_string());
+    let launched = |mode: &str, home: Option<&str>| {
+        let launch = [
+            "launch",
+            "-q",
+            "--on-failure",
+            "run",
+            "--snapshot",
+            mode,
+            "--report",
+        ]
+        .map(OsStr::new);
+        let rest = ["--", "sh", "-c", "exit 3"].map(OsStr::new);
+        let args = launch
+            .into_iter()
+            .chain([report.as_os_str(), shop.project.as_os_str()]);
+        let mut command = shop.sandbox.command(args.chain(rest));
+        if let Some(home) = home {
+            command = command.with("JACKIN_HOME_DIR", home);
+        }
+        command.run().code(3);
+        let told = read();
+        assert_eq!(told["instance"], Value::Null, "{told}");
+        assert_eq!(
+            (&told["exit_code"], &told["complete"]),
+            (&3.into(), &false.into())
+        );
+        shop.report(report.as_os_str()).ok();
+    };
+    launched("off", None);
+    launched("project", Some("/proc/nohome"));
 }

@@ -124,17 +124,17 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
         .map_err(|error| of_the_caller(context, &workplace, &args.command, error))?;
     let command = (program, arguments);
     let moved: Vec<_> = workplace.variable().into_iter().collect();
-    if contract.snapshot.mode == Mode::Off {
-        shown::whole(context, &contract);
-        workplace.report(context, &contract);
-        let running = start(context, command, &moved, &workplace.path)?;
-        return Ok(status(running.wait()?.exit));
-    }
     // What refuses comes before the contract: nobody looks for a reason above a screen of text.
     let report = args.report.as_ref();
     let report = report
         .map(|file| Output::settle(context, file, Kind::Report))
         .transpose()?;
+    if contract.snapshot.mode == Mode::Off {
+        shown::whole(context, &contract);
+        workplace.report(context, &contract);
+        let running = start(context, command, &moved, &workplace.path)?;
+        return Ok(unrecorded(context, report.as_ref(), &running.wait()?));
+    }
     let store = context.store_for_writing();
     if let Ok(store) = &store {
         context.engine().ensure_outside_in(store)?;
@@ -147,7 +147,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
             context.terminal.warn(&format!("{what}: {}", error.message));
             workplace.report(context, &contract);
             let running = start(context, command, &moved, &workplace.path)?;
-            return Ok(status(running.wait()?.exit));
+            return Ok(unrecorded(context, report.as_ref(), &running.wait()?));
         }
         Err(error) => return Err(error),
     };
@@ -398,12 +398,12 @@ fn tell_end(
         .changes(store, &begun.instance, closing.as_ref())
         .map_err(CliError::from);
     let changed = match changed {
-        Ok(changed) => changed,
+        Ok(changed) => Some(changed),
         Err(error) => {
             context
                 .terminal
                 .warn(&format!("cannot compute the changes: {error}"));
-            return;
+            None
         }
     };
     if !ended.survivors.is_empty() {
@@ -417,11 +417,11 @@ fn tell_end(
             pids.join(", ")
         ));
     }
-    if !begun_without_files(begun) {
+    if let Some(changed) = changed.as_ref().filter(|_| !begun_without_files(begun)) {
         let width = context.terminal.width_err();
         let row = store.catalog().instance(&begun.instance).ok().flatten();
         let is_torn = row.is_some_and(|row| warn_of_torn(context, store, &row));
-        let (head, more) = session_changes::screen(&changed, context, &begun.instance, (width, is_torn));
+        let (head, more) = session_changes::screen(changed, context, &begun.instance, (width, is_torn));
         // A quiet launch tells the result too.
         context.terminal.err(&head);
         if !more.is_empty() {
@@ -436,28 +436,54 @@ fn tell_end(
     let baseline = begun.baseline.as_ref().map(|captured| &captured.record);
     let closing = closing.as_ref().map(|captured| &captured.record);
     let has_baseline = baseline.is_some() || begun.waits;
+    let document = ReportDocument {
+        instance: Some(begun.instance.to_string()),
+        baseline: baseline.map(|record| record.id.to_string()),
+        closing: closing.map(|record| record.id.to_string()),
+        complete: changed.is_some()
+            && baseline.is_some_and(|record| record.complete)
+            && closing.is_some_and(|record| record.complete),
+        changes: changed.as_ref().map(session_changes::documents).unwrap_or_default(),
+        undo: has_baseline.then(|| context.command(&format!("restore {}", begun.instance))),
+        ..report_of(ended)
+    };
+    write_report(context, report, &document);
+}
+
+/// Returns the report of a command without a session.
+fn report_of(ended: &Ended) -> ReportDocument {
     let (exit_code, signal) = match ended.exit {
         Exit::Code(code) => (Some(code), None),
         Exit::Signal(signal) => (None, Some(signal)),
     };
-    let document = ReportDocument {
+    ReportDocument {
         head: Head::default(),
         written_by: ReportDocument::AUTHOR,
-        instance: begun.instance.to_string(),
+        instance: None,
         exit_code,
         signal,
-        baseline: baseline.map(|record| record.id.to_string()),
-        closing: closing.map(|record| record.id.to_string()),
-        complete: baseline.is_some_and(|record| record.complete)
-            && closing.is_some_and(|record| record.complete),
+        baseline: None,
+        closing: None,
+        complete: false,
         survivors: ended.survivors.iter().map(|process| process.pid).collect(),
-        changes: session_changes::documents(&changed),
-        undo: has_baseline.then(|| context.command(&format!("restore {}", begun.instance))),
-    };
-    if let Err(error) = report.write_document(context, &document) {
+        changes: Vec::new(),
+        undo: None,
+    }
+}
+
+fn write_report(context: &Context<'_>, report: &Output, document: &ReportDocument) {
+    if let Err(error) = report.write_document(context, document) {
         let why = error.causes.join(": ");
         context.terminal.warn(&format!("{error}: {why}"));
     }
+}
+
+/// Reports on a command that ran without a session: the report of an earlier one must not be taken for its own.
+fn unrecorded(context: &Context<'_>, report: Option<&Output>, ended: &Ended) -> Status {
+    if let Some(report) = report {
+        write_report(context, report, &report_of(ended));
+    }
+    status(ended.exit)
 }
 
 fn begun_without_files(begun: &Begun) -> bool {
