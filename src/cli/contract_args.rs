@@ -76,7 +76,11 @@ fn explained(error: ContractError, scope: &Scope, asking: &Asking<'_>) -> CliErr
         }
         ContractError::Config(ConfigError::NoMode { .. }) => {
             let whole = words(Some("project"), None);
-            CliError::from(error).command("to run without configuration", whole)
+            let purpose = match asking.verb {
+                "explain" => "to see the contract without configuration",
+                _ => "to run without configuration",
+            };
+            CliError::from(error).command(purpose, whole)
         }
         ContractError::NoTarget { .. } => {
             CliError::from(error).command("to protect this directory", words(Some("project"), None))

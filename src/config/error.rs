@@ -79,6 +79,14 @@ pub enum ConfigError {
         /// The most similar valid key in the same table.
         nearest: &'static str,
     },
+    /// Key of `[recovery]` outside of it.
+    #[error("{place} belongs in the table [{table}]")]
+    Misplaced {
+        /// Place of the key.
+        place: Place,
+        /// The table.
+        table: String,
+    },
     /// Value of a wrong type.
     #[error("{place} must be {expected}, but it is {found}")]
     WrongType {
@@ -86,6 +94,14 @@ pub enum ConfigError {
         place: Place,
         /// Expected type with its article, e.g. "a string".
         expected: &'static str,
+        /// Actual type with its article.
+        found: &'static str,
+    },
+    /// Entry of a list of strings that is no string.
+    #[error("{place} must be a list of strings, but this entry is {found}")]
+    EntryType {
+        /// Place of the entry.
+        place: Place,
         /// Actual type with its article.
         found: &'static str,
     },
@@ -181,7 +197,9 @@ impl ConfigError {
             Self::Read { path, .. } | Self::NoMounts { path, .. } => Some((path, None)),
             Self::Toml { path, line, .. } => Some((path, Some(*line))),
             Self::UnknownKey { place, .. }
+            | Self::Misplaced { place, .. }
             | Self::WrongType { place, .. }
+            | Self::EntryType { place, .. }
             | Self::UnknownWord { place, .. }
             | Self::BadValue { place, .. }
             | Self::MissingKey { place }
@@ -205,10 +223,12 @@ impl Diagnostic for ConfigError {
     fn hints(&self) -> Vec<Hint> {
         match self {
             // The message names the nearest key; the manual page has all of them.
-            Self::UnknownKey { .. } | Self::WrongType { .. } => vec![Hint::command(
-                "to list all keys and their values",
-                "man config | man -l -",
-            )],
+            Self::UnknownKey { .. }
+            | Self::Misplaced { .. }
+            | Self::WrongType { .. }
+            | Self::EntryType { .. } => {
+                vec![Hint::command("to list all keys and their values", "man config")]
+            }
             _ => Vec::new(),
         }
     }

@@ -61,7 +61,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, String> {
     match stat_path(path) {
         Ok(None) => return Ok(None),
         Ok(Some(stat)) if stat.kind == NodeKind::File && stat.size <= LARGEST => {}
-        Ok(Some(_)) => return Err("it is no file of jackin's".to_owned()),
+        Ok(Some(_)) => return Err("it is not a file of jackin's".to_owned()),
         // A file lies where the directory of a container would.
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(None),
         Err(error) => return Err(error.to_string()),
@@ -74,8 +74,8 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, String> {
     // The message of serde may quote the file.
     let object: serde_json::Map<_, _> =
         serde_json::from_slice(&text).map_err(|error| match error.is_data() {
-            true => "it is no JSON object".to_owned(),
-            false => format!("it is no JSON (line {})", error.line()),
+            true => "it is not a JSON object".to_owned(),
+            false => format!("it is not JSON (line {})", error.line()),
         })?;
     let read = T::deserialize(serde_json::Value::Object(object));
     read.map(Some)

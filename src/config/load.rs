@@ -9,12 +9,13 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 use self::versions::{GLOBAL_VERSION, WORKSPACE_VERSION, unknown_version};
 use super::document::{Document, quoted};
 use super::embedded::{embedded, embedded_workspace};
 use super::merge::Layer;
+use super::schema::is_own_value;
 use super::{
     ConfigError, Flags, Isolation, JackinTerms, MountConfig, Replication, Resolved, Retention, Room,
     ScreenSettings, Sourced, Subject, ValueSource, integrations, mounts, settle, settle_mount,
@@ -491,15 +492,23 @@ fn check_name(name: &str) -> Result<(), ConfigError> {
     })
 }
 
-/// Refuses a key that is almost `recovery`: the slip would leave a session unprotected. Other keys are jackin's own.
+/// Refuses a key that is almost `recovery`, and one that belongs in that table: the slip would leave a session unprotected. Other keys are
+/// jackin's own.
 fn refuse_misspelled(document: &Document, prefix: &str, table: &DeTable<'_>) -> Result<(), ConfigError> {
     const SLIP: f64 = 0.75;
-    for key in table.keys() {
+    for (key, value) in table.iter() {
         let name = key.get_ref();
+        let place = || document.place(key.span().start, format!("{prefix}{}", quoted(name)));
+        if is_own_value(name) && !matches!(value.get_ref(), DeValue::Table(_)) {
+            return Err(ConfigError::Misplaced {
+                place: place(),
+                table: format!("{prefix}recovery"),
+            });
+        }
         let likeness = strsim::normalized_damerau_levenshtein(&name.to_lowercase(), "recovery");
         if name != "recovery" && likeness >= SLIP {
             return Err(ConfigError::UnknownKey {
-                place: document.place(key.span().start, format!("{prefix}{}", quoted(name))),
+                place: place(),
                 nearest: "recovery",
             });
         }

@@ -90,7 +90,12 @@ fn setting(
                 let at = document.place(item.span().start, place.key.clone());
                 match item.get_ref() {
                     DeValue::String(text) => list.push((at, text.to_string())),
-                    _ => return Err(wrong_type(at, "a list of strings, and each entry a string", item)),
+                    _ => {
+                        return Err(ConfigError::EntryType {
+                            place: at,
+                            found: type_of(item.get_ref()),
+                        });
+                    }
                 }
             }
             Ok(Setting::List(list))

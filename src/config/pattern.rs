@@ -24,7 +24,7 @@ pub fn recorded(pattern: &str) -> Result<String, String> {
 /// match: the operator would rely on an exclude without effect.
 pub(super) fn check(pattern: &str) -> Result<(), String> {
     if pattern.contains(['\0', '\n', '\r']) {
-        return Err("it holds a NUL or a line break, which no pattern can".to_owned());
+        return Err("a pattern cannot contain a NUL or a line break".to_owned());
     }
     if pattern.starts_with('#') {
         return Err("it begins with `#`, which makes it a comment; write `\\#` for the character".to_owned());
@@ -49,7 +49,7 @@ pub(super) fn check(pattern: &str) -> Result<(), String> {
     let added = builder.add_line(None, &pattern).map(|_| ());
     added
         .and_then(|()| builder.build().map(|_| ()))
-        .map_err(|error| format!("it is no gitignore pattern: {error}"))
+        .map_err(|error| format!("it is not a gitignore pattern: {error}"))
 }
 
 /// Returns true if a pattern excludes a directory of this name, at any depth.

@@ -382,6 +382,12 @@ pub(super) fn meant(given: &str, valid: &'static [&'static str]) -> &'static str
     }
 }
 
+/// Returns true for the name of a value in `[recovery]` itself.
+pub(super) fn is_own_value(name: &str) -> bool {
+    let mut keys = RECOVERY.iter();
+    keys.any(|key| key.name == name && !matches!(key.shape, Shape::Table(_)))
+}
+
 /// Returns the candidate that is most similar to `given`; the first one if none is similar.
 pub(super) fn nearest(given: &str, candidates: impl IntoIterator<Item = &'static str>) -> &'static str {
     // Folded, because a wrong case or `-` for `_` is the commonest slip of all.

@@ -1,13 +1,23 @@
 //! Errors that keep jackin from making a contract. Each text names the mount or path, and what to do.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{BroadReason, PatternError};
 use crate::config::{ConfigError, Unread, ValueSource, shown};
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use crate::display::shell;
 use handle_fs::remote::ADDRESSES;
+
+/// Describes a directory to protect: a mount of a workspace with its line, or what was named.
+fn place(path: &Path, configured: &ValueSource) -> String {
+    match configured {
+        ValueSource::Flag { .. } => format!("the directory {}", shown(path)),
+        ValueSource::File { .. } | ValueSource::Default => {
+            format!("the mount {} ({configured})", shown(path))
+        }
+    }
+}
 
 /// Reason that no contract can be made.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +51,7 @@ pub enum ContractError {
     )]
     ContainerUnread(Unread),
     /// A mount does not exist.
-    #[error("the mount {} ({configured}) does not exist", shown(path))]
+    #[error("{} does not exist", place(path, configured))]
     Missing {
         /// Host path.
         path: PathBuf,
@@ -49,7 +59,7 @@ pub enum ContractError {
         configured: ValueSource,
     },
     /// A mount cannot be read or listed.
-    #[error("the mount {} ({configured}) cannot be read: {source}", shown(path))]
+    #[error("{} cannot be read: {source}", place(path, configured))]
     Unreadable {
         /// Host path.
         path: PathBuf,

@@ -70,17 +70,24 @@ impl Target {
                     problem: "it is not UTF-8",
                 })),
             },
-            Self::Here => match config.workspace_for_directory(&environment.current)? {
-                Some(name) => Ok(config.for_workspace(&name, flags)?),
-                None => config
-                    .for_directory(&environment.current, flags)
-                    .map_err(|error| match error {
-                        ConfigError::NoMode { .. } => ContractError::NoTarget {
-                            current: environment.current.clone(),
-                        },
-                        other => other.into(),
-                    }),
-            },
+            Self::Here => {
+                let current = &environment.current;
+                let workspace = match config.workspace_for_directory(current) {
+                    // As for a directory that is named: with a mode among the flags it needs no workspace.
+                    Err(_) if flags.snapshot.is_some() => None,
+                    found => found?,
+                };
+                let resolved = match workspace {
+                    Some(name) => config.for_workspace(&name, flags),
+                    None => config.for_directory(current, flags),
+                };
+                resolved.map_err(|error| match error {
+                    ConfigError::NoMode { .. } => ContractError::NoTarget {
+                        current: current.clone(),
+                    },
+                    other => other.into(),
+                })
+            }
         }
     }
 }

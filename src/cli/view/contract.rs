@@ -90,15 +90,27 @@ fn snapshot(sheet: &mut Sheet, contract: &Contract) {
     } else {
         "NO: mode "
     };
-    let mut parts = vec![
-        Part::Text(answer),
-        Part::Text(terms.mode.word()),
-        Part::Text(" ("),
-    ];
-    parts.extend(chosen(&terms.source));
-    parts.push(Part::Text(")"));
-    sheet.say(&parts);
+    let is_unset = terms.mode == Mode::Off && terms.source == ValueSource::Default;
+    if is_unset {
+        sheet.say(&[Part::Text("NO: no mode is configured")]);
+    } else {
+        let mut parts = vec![
+            Part::Text(answer),
+            Part::Text(terms.mode.word()),
+            Part::Text(" ("),
+        ];
+        parts.extend(chosen(&terms.source));
+        parts.push(Part::Text(")"));
+        sheet.say(&parts);
+    }
     match terms.mode {
+        Mode::Off if is_unset => sheet.say(&[
+            Part::loud(
+                Role::Warning,
+                "Only `launch` records sessions here, with mode project.",
+            ),
+            Part::Text(" To see what it would record, use --snapshot project"),
+        ]),
         Mode::Off => sheet.say(&[
             Part::loud(Role::Warning, "Nothing is recorded, and nothing can be restored."),
             Part::Text(" To be able to undo the session, use --snapshot project"),
@@ -178,6 +190,9 @@ fn restore(sheet: &mut Sheet, contract: &Contract) {
     sheet.section("Restore");
     if !terms.available {
         return sheet.say(&[Part::Text(match terms.reason {
+            Some(Unavailable::Off) if contract.snapshot.source == ValueSource::Default => {
+                "not possible without a mode."
+            }
             Some(Unavailable::Off) => "not possible: the mode is off.",
             Some(Unavailable::Metadata) => "not possible: the mode is metadata, so no files are stored.",
             None => "not possible.",

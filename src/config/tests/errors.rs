@@ -49,7 +49,7 @@ const RECOVERY: &[(&str, &str)] = &[
     ),
     (
         "[recovery]\nexclude = [\n  \"a\",\n  2,\n]\n",
-        "7: `recovery.exclude` must be a list of strings, and each entry a string, but it is a whole number",
+        "7: `recovery.exclude` must be a list of strings, but this entry is a whole number",
     ),
     (
         "[recovery]\nlimits = 3\n",
@@ -112,16 +112,16 @@ const RECOVERY: &[(&str, &str)] = &[
     ),
     (
         "[recovery]\nexclude = [\n  \"ok/\",\n  \"a{b\",\n]\n",
-        "7: `recovery.exclude` cannot be \"a{b\": it is no gitignore pattern: error parsing glob 'a{b': \
+        "7: `recovery.exclude` cannot be \"a{b\": it is not a gitignore pattern: error parsing glob 'a{b': \
          unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)",
     ),
     (
         "[recovery]\nexclude = [\"a\\u0000\"]\n",
-        "5: `recovery.exclude` cannot be \"a\\0\": it holds a NUL or a line break, which no pattern can",
+        "5: `recovery.exclude` cannot be \"a\\0\": a pattern cannot contain a NUL or a line break",
     ),
     (
         "[recovery]\nexclude = [\"a\\nb\"]\n",
-        "5: `recovery.exclude` cannot be \"a\\nb\": it holds a NUL or a line break, which no pattern can",
+        "5: `recovery.exclude` cannot be \"a\\nb\": a pattern cannot contain a NUL or a line break",
     ),
     (
         "[recovery]\nexclude = [\"# x\"]\n",
@@ -146,6 +146,24 @@ const RECOVERY: &[(&str, &str)] = &[
         "5: not valid TOML: string values must be quoted, expected literal string, near `snapshot`",
     ),
 ];
+
+/// Under another table's heading, or none, they are jackin's own keys, and would be ignored.
+#[test]
+fn keys_of_recovery_outside_of_it_are_refused() {
+    for (text, key, line) in [
+        ("exclude = [\"*.log\"]\n", "exclude", 1),
+        ("version = \"v1\"\nsnapshot = \"off\"\n", "snapshot", 2),
+    ] {
+        let home = Home::new().workspace("w", &format!("{text}{MOUNT}"));
+        assert_eq!(
+            home.error("w"),
+            format!("CONF/workspaces/w.toml, line {line}: `{key}` belongs in the table [recovery]")
+        );
+    }
+    // A table of that name may be jackin's.
+    let home = Home::new().workspace("w", &format!("{MOUNT}[native]\nx = 1\n"));
+    assert!(home.resolve("w").is_ok());
+}
 
 #[test]
 fn faults_name_file_line_key_and_what_is_right() {

@@ -96,6 +96,27 @@ fn each_form_finds_its_settings_or_says_what_to_write() {
     );
 }
 
+/// A workspace whose file cannot be read might be that of the directory. With a mode among the flags it is not needed.
+#[test]
+fn a_broken_workspace_stops_no_directory_that_has_a_mode() {
+    let host = Host::new()
+        .dir("src")
+        .file("home/.config/jackin/workspaces/broken.toml");
+    std::fs::write(host.path("home/.config/jackin/workspaces/broken.toml"), "x = = 3").unwrap();
+    let project = Flags {
+        snapshot: Some("project".into()),
+        ..Flags::default()
+    };
+    for text in [None, Some(OsStr::new("."))] {
+        assert!(
+            settle(&host, text, &Flags::default())
+                .unwrap_err()
+                .contains("broken.toml")
+        );
+        assert_eq!(settle(&host, text, &project), Ok("src".into()), "{text:?}");
+    }
+}
+
 #[test]
 fn a_target_that_is_no_directory_is_refused() {
     let host = Host::new().file("src/file");
@@ -117,10 +138,7 @@ fn a_target_that_is_no_directory_is_refused() {
             "ROOT/src/file is not a directory, and only a directory can be protected"
         );
         let error = with("./gone").unwrap_err();
-        assert_eq!(
-            host.short(&error),
-            "the mount ROOT/src/gone (TARGET) does not exist"
-        );
+        assert_eq!(host.short(&error), "the directory ROOT/src/gone does not exist");
         assert!(matches!(with("./file/x"), Err(ContractError::Unreadable { .. })));
         assert!(with(".").is_ok());
     }

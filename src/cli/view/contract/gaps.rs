@@ -17,6 +17,7 @@ pub(super) fn withheld(sheet: &mut Sheet, contract: &Contract) {
     sheet.section("Skipped");
     let captures_secrets = contract.sensitive.value == Sensitive::Capture;
     let several = contract.coverages().count() > 1;
+    let mut is_first = !captures_secrets;
     for coverage in contract.coverages() {
         for reason in [WithheldReason::Sensitive, WithheldReason::Store] {
             let places = coverage.withheld.iter().filter(|place| place.reason == reason);
@@ -52,6 +53,7 @@ pub(super) fn withheld(sheet: &mut Sheet, contract: &Contract) {
                 parts.push(Part::item(place));
             }
             sheet.say(&parts);
+            is_first = false;
         }
     }
     if captures_secrets {
@@ -66,6 +68,7 @@ pub(super) fn withheld(sheet: &mut Sheet, contract: &Contract) {
         sheet.say(&parts);
     }
     sheet.say(&[Part::Text(match dot_env(contract) {
+        DotEnv::Captured if is_first => "No secrets: a .env and the like are captured like any file.",
         DotEnv::Captured => "Other secrets, such as a .env, are captured like any file.",
         DotEnv::Partly => "Other secrets are captured like any file that is not excluded.",
         DotEnv::Excluded => {

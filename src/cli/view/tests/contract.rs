@@ -202,7 +202,7 @@ Snapshot     yes, before the session and after it: mode project (--snapshot)
 Mounts       captured      /home/ann/src/shop
 Excluded     automatic (rust, because of Cargo.toml): /target/
              by --exclude: *.log
-Skipped      Other secrets, such as a .env, are captured like any file.
+Skipped      No secrets: a .env and the like are captured like any file.
 Stored in    /home/ann/.jackin/data/recovery (readable only by you)
 Kept         the newest 20 sessions of this directory for 30 days, 100
              checkpoints, at most 50.0 GiB, 5.0 GiB free, and what is pinned or
@@ -222,7 +222,7 @@ Note         Your edits during the session count as the agent's, except between
 
 #[test]
 fn off_says_that_nothing_is_recorded_and_nothing_comes_back() {
-    let contract = Contract {
+    let mut contract = Contract {
         store: None,
         ..without(Mode::Off, Unavailable::Off)
     };
@@ -230,7 +230,20 @@ fn off_says_that_nothing_is_recorded_and_nothing_comes_back() {
         at(&contract, 80),
         "\
 Recovery contract for the workspace shop
-Snapshot     NO: mode off (the default)
+Snapshot     NO: no mode is configured
+             Only `launch` records sessions here, with mode project. To see what
+             it would record, use --snapshot project
+Mounts       not captured  /home/ann/src/shop
+Restore      not possible without a mode.
+"
+    );
+    contract.snapshot.source = file(8);
+    assert_eq!(
+        at(&contract, 80),
+        "\
+Recovery contract for the workspace shop
+Snapshot     NO: mode off (/home/ann/.config/jackin/workspaces/shop.toml, line
+             8)
              Nothing is recorded, and nothing can be restored. To be able to
              undo the session, use --snapshot project
 Mounts       not captured  /home/ann/src/shop

@@ -14,7 +14,7 @@ fn withheld(path: &str, reason: WithheldReason) -> WithheldPath {
 #[test]
 fn withheld_places_are_counted_and_named_when_few() {
     let mut contract = ordinary();
-    assert!(flat(&contract).contains("Skipped Other secrets"));
+    assert!(flat(&contract).contains("Skipped No secrets: a .env"));
     coverage(&mut contract).withheld = vec![
         withheld(".aws", WithheldReason::Sensitive),
         withheld(".jackin/data/recovery", WithheldReason::Store),

@@ -16,7 +16,7 @@ fn every_mount_says_what_becomes_of_it() {
             .iter()
             .map(|path| Unread {
                 path: bytes(path),
-                reason: "it is no JSON (line 1)".to_owned(),
+                reason: "it is not JSON (line 1)".to_owned(),
                 container: None,
             })
             .collect(),
@@ -84,8 +84,8 @@ fn every_mount_says_what_becomes_of_it() {
              not captured  /home/ann/src/tool
                the agent works in a worktree, and it is unknown which container
                has one
-               /home/ann/.jackin/data/jk-2/.jackin/isolation.json: it is no JSON
-               (line 1)
+               /home/ann/.jackin/data/jk-2/.jackin/isolation.json: it is not
+               JSON (line 1)
              not captured  /home/ann/src/two
                the agent works in a clone, and several containers match; use its
                directory instead: jk-1, jk-2
