@@ -16,6 +16,7 @@ pub use sanitize::{Dropped, DroppedWhat};
 pub use snapshot_reader::{IncomingSnapshot, StoredContents, StoredSnapshot};
 
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
+use crate::display::size;
 use crate::model::{DecodeError, RelPath};
 use crate::store::StoreError;
 use crate::store::archive::ArchiveError;
@@ -77,7 +78,7 @@ pub enum TransferError {
         why: String,
     },
     /// The content does not fit on the file system of the store.
-    #[error("{} has {need} bytes, and the store's file system has {free} free", path.display())]
+    #[error("{} has {}, and the store's file system has {} free", path.display(), size::bytes(*need), size::bytes(*free))]
     Room {
         /// The file.
         path: PathBuf,

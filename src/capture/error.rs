@@ -52,8 +52,8 @@ pub enum CaptureError {
     },
     /// The store may lack the room for the content that is not stored yet.
     #[error(
-        "{} holds {need} bytes that are not stored yet, and the store's file system has {free} free: {}",
-        path.display(), store.display()
+        "{} holds {} that are not stored yet, and the store's file system has {} free: {}",
+        path.display(), size::bytes(*need), size::bytes(*free), store.display()
     )]
     Room {
         /// The mount root; of several, the one that needs most.

@@ -237,7 +237,9 @@ impl SessionPathsArg {
             if is_meant || is_id || !engine.could_be_path(word)? {
                 return Ok(SplitWords {
                     named: Some(name.to_owned()),
-                    is_doubtful: session == NamedSession::None && !is_id && !name.starts_with('@'),
+                    is_doubtful: session == NamedSession::None
+                        && !is_id
+                        && (!name.starts_with('@') || name.contains(':')),
                     paths: self.sure_paths(),
                 });
             }

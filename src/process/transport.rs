@@ -68,7 +68,7 @@ fn timeout(environment: &Environment) -> Result<Duration, String> {
     match seconds.filter(|seconds| (1..=86_400).contains(seconds)) {
         Some(seconds) => Ok(Duration::from_secs(seconds)),
         None => Err(format!(
-            "{TIMEOUT_VARIABLE} is no number of seconds between 1 and 86400"
+            "{TIMEOUT_VARIABLE} must be a number of seconds between 1 and 86400"
         )),
     }
 }

@@ -8,7 +8,7 @@ use super::archive::ArchiveError;
 use super::held_lock::Holder;
 use crate::diagnostic::denied::own_mode_hint;
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
-use crate::display::sanitize;
+use crate::display::{sanitize, size};
 use crate::model::{ArchiveId, DecodeError, Digest, InstanceId, SnapshotId};
 use handle_fs::NodeKind;
 use handle_fs::remote::is_elsewhere;
@@ -238,7 +238,7 @@ pub enum StoreError {
         snapshot: SnapshotId,
     },
     /// Archives that have to be rewritten do not fit beside the old ones.
-    #[error("{path:?}: rewriting archives needs {need} bytes, and {free} are free; nothing was changed")]
+    #[error("{path:?}: rewriting archives needs {}, and {} are free; nothing was changed", size::bytes(*need), size::bytes(*free))]
     NoRoom {
         /// The store.
         path: PathBuf,

@@ -121,7 +121,7 @@ fn what_jackin_does_not_say_clearly_is_not_captured() {
     sandbox
         .jackin(["explain", "tool"])
         .ok()
-        .shows("isolation.json: it is no JSON (line 1)");
+        .shows("isolation.json: it is not JSON (line 1)");
     assert_eq!(fs::read(project.join("a")).unwrap(), b"original");
 }
 

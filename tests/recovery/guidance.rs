@@ -45,7 +45,7 @@ fn missing_mode_comes_with_the_command_that_has_one() {
     let project = sandbox.project("plain");
     Build::at(&project).file("a", "a\n").aged();
     let run = sandbox.command(["explain", "."]).inside(&project).run().code(2);
-    let words = proposed(&run, "to run without configuration:");
+    let words = proposed(&run, "to see the contract without configuration:");
     typed(&sandbox, &project, &words, "")
         .ok()
         .shows("Recovery contract");

@@ -29,7 +29,7 @@ fn a_directory_of_a_workspace_without_a_mode_leads_to_the_flag() {
     let text = "[[mounts]]\nsrc = \"~/src/shop\"\ndst = \"/p\"\n[recovery]\nexclude = [\"b\"]\n";
     let file = sandbox.configure("workspaces/shop.toml", text);
     let run = sandbox.command(["explain", "."]).inside(&project).run().code(2);
-    let words = proposed(&run, "to run without configuration:");
+    let words = proposed(&run, "to see the contract without configuration:");
     typed(&sandbox, &project, &words, "").ok().shows("mode project");
     // With a mode it needs none.
     fs::write(&file, format!("{text}snapshot = \"project\"\n")).unwrap();

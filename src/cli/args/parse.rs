@@ -358,12 +358,27 @@ fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &
                 .filter(|_| matches!(verb, "restore" | "undo" | "resume" | "abort" | "init" | HOOK))
             {
                 Some(flag) => {
-                    let mut made = made.hint(format!("did you mean {flag}?"));
-                    made.hints.retain(|hint| !hint.starts_with("to pass"));
-                    made
+                    let mut made = made;
+                    made.hints.retain(|hint| {
+                        !hint.starts_with("to pass") && !hint.starts_with("a similar argument")
+                    });
+                    made.hint(format!("did you mean {flag}?"))
                 }
                 None => made,
             };
+            // Other commands have this option.
+            let takes_paths = matches!(verb, "blame" | "cat" | "diff" | "edit" | "log" | "restore");
+            let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string);
+            if takes_paths && argument.as_deref() == Some("--path") {
+                let message = format!("{verb} has no --path: paths need no flag");
+                let error = CliError::new(ErrorKind::Usage, message);
+                let error = error.hint(format!("for example:\n  {prefix} {verb} src/main.rs"));
+                return ParseOutcome::Wrong {
+                    error: Box::new(error),
+                    help: None,
+                    lacks,
+                };
+            }
             // An option of another command cannot be meant as a value.
             let made = match hint_of_owner(command, prefix, verb, error.get(ContextKind::InvalidArg)) {
                 Some(hint) if kind == ClapKind::UnknownArgument => {
@@ -539,12 +554,18 @@ fn from_paragraphs(text: &str, verb: Option<&str>) -> CliError {
     let is_slip = tips.iter().any(|tip| tip.starts_with("a similar argument"));
     error.hints.extend(
         tips.into_iter()
-            .filter(|tip| takes_paths && !is_slip || !tip.starts_with("to pass"))
+            .filter(|tip| takes_paths && !is_slip && !is_of_number(tip) || !tip.starts_with("to pass"))
             // `zsh` is not what was meant by `tcsh`.
             .filter(|tip| verb != Some("completions") || !tip.starts_with("a similar value"))
             .map(str::to_owned),
     );
     error
+}
+
+/// Returns true for clap's tip to pass a negative number behind `--`, where only paths stand.
+fn is_of_number(tip: &str) -> bool {
+    let word = tip.split('\'').nth(1).and_then(|word| word.strip_prefix('-'));
+    word.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Returns the usage of `verb`.

@@ -18,7 +18,7 @@ pub struct Scope {
     pub target: Option<OsString>,
     /// Set how much to capture
     ///
-    /// Without it and without a configured mode, `launch` uses `project`, and `explain` and `begin` refuse.
+    /// Without it and without a configured mode, `launch` uses `project`, and no other command records anything.
     #[arg(long, value_enum, value_name = "MODE")]
     pub snapshot: Option<SnapshotMode>,
     /// Exclude matching paths, in gitignore syntax (may be repeated)
@@ -27,6 +27,8 @@ pub struct Scope {
     #[arg(long, value_name = "GLOB", value_parser = some_text())]
     pub exclude: Vec<String>,
     /// Capture only this directory below the mounts (may be repeated)
+    ///
+    /// It is relative to each mount, not to the current directory.
     #[arg(long, value_name = "DIR", value_parser = some_path(), value_hint = ValueHint::DirPath)]
     pub path: Vec<OsString>,
     /// Allow `/`, the home directory, or a mount that holds the store

@@ -21,7 +21,7 @@ use crate::terminal::size;
 /// End a session started with `begin`
 #[derive(Clone, Debug, Args)]
 pub struct EndArgs {
-    /// The session: an id or its prefix, a workspace, a container, or @latest
+    /// The session: an id or its prefix, a name, a workspace, a container, or @latest or @1, @2 to count back
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: Option<String>,
     /// Print one JSON document

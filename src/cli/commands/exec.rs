@@ -23,7 +23,7 @@ use crate::terminal::sanitize;
 /// Take a checkpoint, then run a command
 #[derive(Clone, Debug, Args)]
 pub struct ExecArgs {
-    /// The session: an id or its prefix, a workspace, a container, or @latest
+    /// The session: an id or its prefix, a name, a workspace, a container, or @latest or @1, @2 to count back
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: String,
     /// The command and its arguments

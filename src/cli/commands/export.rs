@@ -20,7 +20,7 @@ use crate::terminal::size;
 /// Write a snapshot to a self-contained file
 #[derive(Clone, Debug, Args)]
 pub struct ExportArgs {
-    /// The session: an id or its prefix, a workspace, a container, or @latest
+    /// The session: an id or its prefix, a name, a workspace, a container, or @latest or @1, @2 to count back
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: String,
     /// The file to write; must not exist

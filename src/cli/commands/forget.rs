@@ -28,7 +28,7 @@ use crate::terminal::{sanitize, size};
 /// Delete a session, or a path from all snapshots, for good
 #[derive(Clone, Debug, Args)]
 pub struct ForgetArgs {
-    /// The session: an id or its prefix, a workspace, a container, or @latest; with --path, only its snapshots
+    /// The session: an id or its prefix, a name, a workspace, a container, or @latest or @1, @2 to count back; with --path, only its snapshots
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: Option<String>,
     /// Delete this file or directory from every snapshot that has it; repeatable

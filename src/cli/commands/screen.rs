@@ -21,7 +21,7 @@ use crate::features::{Feature, NotBuilt};
 /// The screen itself: what `ui` starts
 #[derive(Clone, Debug, Args)]
 pub struct ScreenArgs {
-    /// The session to open: an id or its prefix, a workspace, a container, or @latest
+    /// The session to open: an id or its prefix, a name, a workspace, a container, or @latest or @1, @2 to count back
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: Option<String>,
     /// No session covers the current directory

@@ -61,8 +61,8 @@ fn overview<V: CommandSet>(recovery: &Command) -> String {
     }
     text += "\n## Sessions and targets\n\n\
         `TARGET` is a directory if it contains a `/` or is `.` or `..`. Otherwise it is a workspace or a container of jackin's.\n\n\
-        `INSTANCE` names a session: its id, a unique prefix of the id (at least four letters), a workspace or a container (the latest \
-        session), or `@latest`.\n\n\
+        `INSTANCE` names a session: its id, a unique prefix of the id (at least four letters), a name, a workspace or a container (the \
+        latest session), or `@latest`, `@1`, `@2` to count back.\n\n\
         `SNAP` names a snapshot of the session: `baseline`, `closing`, `latest`, a checkpoint's name or number, or an id or its prefix.\n";
     text
 }
@@ -236,7 +236,8 @@ fn exit_codes() -> String {
     for (code, meaning) in ExitCode::TABLE {
         text += &format!("| {} | {} |\n", code as i32, cell(meaning));
     }
-    text += "\n`launch` ends with the status of CMD, or with 128+N if signal N ended it.\n\n\
+    text += "\n`launch` ends with the status of CMD, or with 128+N if signal N ended it. `exec`, `edit` and `diff --tool` end with the status of what \
+        they run.\n\n\
         A command that changes files, the store or settings returns the code of its work, even if stdout does not take its result (a full \
         disk, `/dev/full`). It then prints a warning and the result on stderr; with `--json`, one document with `warning` and `result`. A \
         command that only prints fails with 1.\n";

@@ -268,7 +268,8 @@ fn config_page() -> io::Result<Vec<u8>> {
     }
     roff.control("SH", ["DESCRIPTION"]);
     for paragraph in [
-        "Without configuration nothing is captured. The table may be in the three places above; a later one wins, \
+        "Nothing has to be configured: `launch` captures the files of the current directory. Other commands record nothing \
+        until `snapshot` is set. The table may be in the three places above; a later one wins, \
         and lists are appended. Command-line flags override all of them.",
         "An unknown key or a wrong value is an error that names the file, the line, the key and the nearest valid one.",
         "Nothing inside a mount is ever read as configuration.",
