@@ -289,8 +289,11 @@ pub fn propose(
     })
 }
 
-/// Returns all mounts of a snapshot; `None` if one of them cannot be read.
+/// Returns all mounts of a snapshot; `None` if it lacks nothing, so that nothing moved while it was taken, or if one of them cannot be read.
 fn captured_with(store: &Store, target: &SnapshotRecord, of: &MountRecord) -> Option<Captured> {
+    if target.complete {
+        return None;
+    }
     let (mut mounts, mut own) = (Vec::new(), None);
     for record in &target.mounts {
         if let Some(manifest) = store.manifest(target, record).ok()? {

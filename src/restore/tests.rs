@@ -13,6 +13,7 @@ mod meddling;
 mod model;
 mod modes;
 mod nested;
+mod older;
 mod problems;
 mod property;
 mod refused;

@@ -191,7 +191,11 @@ fn an_excluded_dot_env_is_not_called_captured() {
         let args = ["explain", "--snapshot", "project", "--exclude", exclude, target];
         let run = sandbox.jackin(args).ok();
         let text = run.text().split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(text.contains("such as a .env, are captured"), captured, "{run}");
+        assert_eq!(
+            text.contains("a .env and the like are captured"),
+            captured,
+            "{run}"
+        );
         assert_eq!(text.contains("Any .env is excluded."), excluded, "{run}");
     }
 }

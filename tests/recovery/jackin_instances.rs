@@ -352,7 +352,7 @@ fn files_of_every_form_give_an_answer_or_are_named() {
     std::os::unix::fs::symlink("/etc/hostname", &path).unwrap();
     assert_eq!(
         listed()["jackin_unread"][0]["reason"],
-        "it is no file of jackin's"
+        "it is not a file of jackin's"
     );
     // The index knows it, too; one in the index alone is found.
     let mut index = instance(Some("shop"), "running");

@@ -88,7 +88,7 @@ fn names_that_part_from_many_others_list_few_of_them() {
         assert_eq!((listed, listed + omitted), (20, NAMES as u64 + 1), "{step}");
     }
     let run = sandbox.jackin(["restore", &id, "--dry-run"]).ok();
-    run.has("(no longer linked to b000, b001, b002, b003, b004, 196 more names)");
+    run.has("no longer linked to b000, b001, b002, b003, b004, 196 more names)");
     sandbox.restore(&id, &[]);
     assert_same_tree(&good, &Tree::read(&project));
 }

@@ -449,7 +449,7 @@ fn what_a_forget_wrote_comes_with_copies_in_the_background() {
     comes_back(&fresh, &id, "baseline", &tree);
 }
 
-/// What an import that was killed has received waits for the next one, or for `prune`, and is named.
+/// Archives that an import received before it was killed wait for the next one, or for `prune`, and are named.
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn what_a_killed_import_left_is_named_and_pruned() {

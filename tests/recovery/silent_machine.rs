@@ -164,6 +164,6 @@ fn a_limit_that_is_none_is_named() {
     for limit in ["0", "-1", "soon", "1e9"] {
         let (run, _) = machine.run(limit, &["explain", "--snapshot", "project", "TARGET"]);
         run.refused()
-            .shows("JACKIN_RECOVERY_TIMEOUT is no number of seconds");
+            .shows("JACKIN_RECOVERY_TIMEOUT must be a number of seconds");
     }
 }

@@ -14,7 +14,9 @@ use crate::cli::session_arg::{Asking, SessionArg};
 use crate::cli::snapshot_arg::named_by_options;
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
-use crate::cli::written_snapshot::{print_changed_meanwhile, print_encrypted, print_outside_git, print_problems, to_write};
+use crate::cli::written_snapshot::{
+    print_changed_meanwhile, print_encrypted, print_outside_git, print_problems, to_write,
+};
 use crate::model::InstanceId;
 use crate::recovery::{ForkRequest, Wanted};
 use crate::report::{ForkDocument, ForkOutcome};

@@ -443,7 +443,10 @@ fn tell_end(
         complete: changed.is_some()
             && baseline.is_some_and(|record| record.complete)
             && closing.is_some_and(|record| record.complete),
-        changes: changed.as_ref().map(session_changes::documents).unwrap_or_default(),
+        changes: changed
+            .as_ref()
+            .map(session_changes::documents)
+            .unwrap_or_default(),
         undo: has_baseline.then(|| context.command(&format!("restore {}", begun.instance))),
         ..report_of(ended)
     };

@@ -386,6 +386,11 @@ impl App {
                 self.open(View::Plan);
             }
             Answer::Done(text) => {
+                if let Some(compared) = &mut self.compared {
+                    // What was marked is done.
+                    compared.tree.marked.clear();
+                    compared.tree.in_part.clear();
+                }
                 self.done = Page::of(text);
                 self.views
                     .retain(|view| matches!(view, View::Sessions | View::Timeline | View::Changes));

@@ -191,8 +191,8 @@ pub(super) fn in_order(sessions: &[Incoming], captures: &Captures) -> Vec<(usize
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::model::ByteString;
+    use super::Life;
+    use crate::model::{ByteString, Coverage, SessionTitle};
 
     fn at(label: &str, root: &str) -> Coverage {
         Coverage::new(label, ByteString(root.as_bytes().to_vec()))

@@ -3,11 +3,13 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -405,7 +407,17 @@ impl Drop for Sandbox {
         unmount_below(self.scratch.path());
         // A directory that stays takes room, often in memory, until the next boot, such as below a mount that outlived its test.
         for directory in [self.world.path(), self.scratch.path()] {
-            let removed = fs::remove_dir_all(directory);
+            let mut removed = fs::remove_dir_all(directory);
+            for _ in 0..50 {
+                match &removed {
+                    // A shell that ends writes its history meanwhile.
+                    Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {
+                        std::thread::sleep(Duration::from_millis(20));
+                        removed = fs::remove_dir_all(directory);
+                    }
+                    _ => break,
+                }
+            }
             if let Err(error) = removed
                 && !std::thread::panicking()
             {

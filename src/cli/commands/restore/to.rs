@@ -7,7 +7,9 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
-use crate::cli::written_snapshot::{print_changed_meanwhile, print_encrypted, print_outside_git, print_problems, to_write};
+use crate::cli::written_snapshot::{
+    print_changed_meanwhile, print_encrypted, print_outside_git, print_problems, to_write,
+};
 use crate::recovery::{EncryptedFile, IncompleteDatabase, MissingClaim, OutputPlan};
 use crate::report::{
     Head, HostPathDocument, NewClaimDocument, OutsideGitDocument, PathDocument, ReasonDocument,

@@ -51,9 +51,8 @@ pub(super) fn run(context: &Context<'_>, args: &UiArgs) -> Result<Status, CliErr
     match ended {
         Exit::Code(PANICKED) => {
             screen.put_back();
-            // A restore that it had begun was finished, or is pending.
-            let error = CliError::new(ErrorKind::Failed, "the screen failed");
-            Err(error.command("to check for a restore that was under way", "list"))
+            // On one line, below which the reason stands. A restore that it had begun is finished, or pending, which each command says.
+            Err(CliError::new(ErrorKind::Failed, "the screen failed"))
         }
         Exit::Code(code) => Ok(Status::of_command(code)),
         Exit::Signal(signal) => {
