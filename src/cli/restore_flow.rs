@@ -17,13 +17,13 @@ use crate::cli::replication::leave;
 use crate::cli::suggested_command::{Words, literal};
 use crate::cli::view;
 use crate::cli::view::plan::Listed;
+use crate::cli::written_snapshot::print_changed_meanwhile;
 use crate::diagnostic::Diagnostic as _;
 use crate::diff::{ChangeKind, PatchOptions, WithheldKind};
 use crate::model::{RelPath, SnapshotId};
 use crate::recovery::{Caller, ChosenPaths, RestorePlan, Wanted, emptied};
 use crate::report::{
-    ChangedMeanwhileDocument, ConversationDocument, RepositoryDocument, RestoreDocument, Sources, presented,
-    restore_document,
+    ConversationDocument, RepositoryDocument, RestoreDocument, Sources, presented, restore_document,
 };
 use crate::restore::{
     AsideWhy, Composed, Denied, LostEdit, LostKind, Merging, MountReport, Outcome, Proposal, ProposedMount,
@@ -358,9 +358,7 @@ fn warn_of_gaps(context: &Context<'_>, proposal: &Proposal) {
     if let Some(told) = gaps(proposal) {
         context.terminal.warn(&told);
     }
-    if let Some(changed) = ChangedMeanwhileDocument::of(&proposal.target) {
-        context.terminal.warn(&changed.line());
-    }
+    print_changed_meanwhile(context, &proposal.target);
 }
 
 /// Number of missing paths that a warning names.

@@ -2,11 +2,12 @@
 
 use super::context::Context;
 use super::view;
+use super::written_snapshot::print_changed_meanwhile;
 use crate::capture::Captured;
 use crate::contract::Contract;
 use crate::display::size;
 use crate::model::{Coverage, RepositoryFacts, SnapshotRecord, WatchedMount};
-use crate::report::{ChangedMeanwhileDocument, RepositoryStateDocument};
+use crate::report::RepositoryStateDocument;
 use crate::session::Begun;
 use crate::terminal::sanitize;
 
@@ -43,9 +44,7 @@ pub(super) fn warn_about(context: &Context<'_>, begun: &Begun, with_git: bool) {
     }
     let Some(record) = record else { return };
     warn_of_unsteady(context, record);
-    if let Some(changed) = ChangedMeanwhileDocument::of(record) {
-        context.terminal.warn(&changed.line());
-    }
+    print_changed_meanwhile(context, record);
     if record.complete {
         return;
     }

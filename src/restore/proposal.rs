@@ -257,7 +257,7 @@ impl Proposal {
         let is_parted = |why: &Why| {
             matches!(
                 why,
-                Why::Database(_) | Why::Format(_) | Why::Moved(_) | Why::Older | Why::Repository(_)
+                Why::Database(_) | Why::Format(_) | Why::Moved(_) | Why::Repository(_)
             )
         };
         let kept = mount.plan.kept.iter();

@@ -178,7 +178,9 @@ pub fn propose(
             plan(manifest, &side, &request.witness, &request.scope, allow)
         };
         let mut plan = planned(manifest.as_ref(), &request);
-        if !matches!(purpose, Purpose::Undo(_))
+        // Of one that lacks nothing, nothing moved while it was taken.
+        if !target.complete
+            && !matches!(purpose, Purpose::Undo(_))
             && let Some(now) = &now.manifest
             && let Ok(opened) = Root::open(store.transports(), &root)
         {
@@ -289,11 +291,8 @@ pub fn propose(
     })
 }
 
-/// Returns all mounts of a snapshot; `None` if it lacks nothing, so that nothing moved while it was taken, or if one of them cannot be read.
+/// Returns all mounts of a snapshot; `None` if one of them cannot be read.
 fn captured_with(store: &Store, target: &SnapshotRecord, of: &MountRecord) -> Option<Captured> {
-    if target.complete {
-        return None;
-    }
     let (mut mounts, mut own) = (Vec::new(), None);
     for record in &target.mounts {
         if let Some(manifest) = store.manifest(target, record).ok()? {

@@ -115,7 +115,7 @@ pub fn adopt(
 ) -> Result<Adopted, AdoptError> {
     let from = request.remote.store();
     let _alone = store.lock_incoming(from)?;
-    let (lives, captures) = lives(request.chain);
+    let (lives, captures) = lives(request.chain, request.trusted);
     // Before the first receipt of this import.
     let is_own_copy = is_own_copy(store, request)?;
     let mut landing = Landing {

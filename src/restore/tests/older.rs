@@ -5,10 +5,11 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 
-use super::NOTHING;
-use crate::capture::tests::{Place, path};
+use super::{DELETE, NOTHING, Wrecked, words};
+use crate::capture::Limits;
+use crate::capture::tests::{Moment, Place, at, path};
 use crate::diff::Side;
-use crate::model::{Gap, GapReason, Manifest, Name, Time};
+use crate::model::{Gap, GapReason, Manifest, Name, SnapshotKind, Time};
 use crate::restore::older::{Captured, older_objects};
 use crate::restore::{ChangeHistory, Scope, plan};
 use handle_fs::Root;
@@ -60,7 +61,7 @@ fn what_moved_while_the_snapshot_was_taken_and_in_the_session_is_found() {
         BTreeSet::new(),
         "nothing moved meanwhile"
     );
-    let at = target
+    let above = target
         .directories
         .iter()
         .position(|dir| dir.path == path("a"))
@@ -69,7 +70,7 @@ fn what_moved_while_the_snapshot_was_taken_and_in_the_session_is_found() {
         name: Name::new(b"precious").unwrap(),
         reason: GapReason::Moving,
     };
-    Arc::make_mut(&mut target.directories[at]).gaps.push(gap);
+    Arc::make_mut(&mut target.directories[above]).gaps.push(gap);
     assert_eq!(older(&[target.clone()], &now), [path("b/precious")].into());
     // Another mount of the snapshot has it.
     assert_eq!(older(&[target.clone(), now.clone()], &now), BTreeSet::new());
@@ -78,4 +79,50 @@ fn what_moved_while_the_snapshot_was_taken_and_in_the_session_is_found() {
     let now = place.look(None);
     assert_eq!(fs::metadata(&away).unwrap().nlink(), 2);
     assert_eq!(older(&[target], &now), BTreeSet::new());
+}
+
+#[test]
+fn a_file_that_moves_in_the_baseline_and_in_the_session_stays() {
+    let wreck = || {
+        let place = Place::with(&[("a/x", "x"), ("z/precious", "the only copy")]);
+        place.rest();
+        place.write("a/later", "later");
+        // All directories are listed by then.
+        let (from, to) = (place.at("z/precious"), place.at("a/precious"));
+        let moves = at(Moment::Read, || _ = fs::rename(&from, &to));
+        let coverages = [place.coverage()];
+        let baseline = place
+            .try_take(SnapshotKind::Baseline, &coverages, Limits::NONE, &moves)
+            .unwrap();
+        fs::create_dir(place.at("b")).unwrap();
+        fs::rename(place.at("a/precious"), place.at("b/precious")).unwrap();
+        place.write("b/made", "by the session");
+        let closing = place.take(SnapshotKind::Closing);
+        Wrecked {
+            place,
+            baseline,
+            closing,
+        }
+    };
+    let session = wreck();
+    let proposal = session.propose();
+    let planned = words(&proposal.mounts[0].plan);
+    assert_eq!(
+        planned,
+        [
+            "conflict b/precious: older",
+            "delete b/made",
+            "kept b: holds b/precious"
+        ]
+    );
+    assert!(proposal.is_in_part());
+    session.execute(&proposal).unwrap();
+    assert_eq!(
+        fs::read(session.place.at("b/precious")).unwrap(),
+        b"the only copy"
+    );
+    let session = wreck();
+    let proposal = session.propose_with(Scope::All, DELETE);
+    session.execute(&proposal).unwrap();
+    assert!(!session.place.at("b").exists());
 }
