@@ -132,7 +132,9 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     if contract.snapshot.mode == Mode::Off {
         shown::whole(context, &contract);
         if args.name.is_some() || args.message.is_some() {
-            context.terminal.note("--name and --message have no effect: no session is recorded");
+            context
+                .terminal
+                .note("--name and --message have no effect: no session is recorded");
         }
         workplace.report(context, &contract);
         let running = start(context, command, &moved, &workplace.path)?;
