@@ -40,6 +40,7 @@ mod lock;
 mod log;
 mod log_repair;
 mod needed_archives;
+mod open_archives;
 mod path_lookup;
 mod prune;
 mod random_access;
@@ -116,6 +117,7 @@ pub struct Store {
     writable: bool,
     warnings: Vec<StoreError>,
     decoded: Arc<decoded::Decoded>,
+    opened: open_archives::OpenArchives,
     identities: Option<encryption::Identities>,
     /// Bound for decompressed frames of all archives; `None`: each archive keeps its own.
     frames: Option<archive::SharedFrames>,
@@ -162,6 +164,7 @@ impl Store {
             writable: false,
             warnings,
             decoded: Arc::default(),
+            opened: open_archives::OpenArchives::default(),
             identities: None,
             frames: None,
         }))
@@ -200,6 +203,7 @@ impl Store {
             writable: false,
             warnings: Vec::new(),
             decoded: Arc::default(),
+            opened: open_archives::OpenArchives::default(),
             identities: None,
             frames: None,
         }))
@@ -250,6 +254,7 @@ impl Store {
             writable: true,
             warnings,
             decoded: Arc::default(),
+            opened: open_archives::OpenArchives::default(),
             identities: None,
             frames: None,
         };

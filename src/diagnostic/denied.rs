@@ -1,4 +1,5 @@
-//! Hint after the system denied access to a path: the change of its mode that gives this user access, or `sudo`.
+//! Hint after the system denied access to a path: the change of its mode that gives this user access, or `sudo`; after it opened no
+//! more files, the limit to raise.
 
 use std::io;
 use std::path::Path;
@@ -10,9 +11,18 @@ use handle_fs::remote::is_elsewhere;
 /// Right to search a directory, which each one above a path needs.
 const SEARCH: u32 = 0o100;
 
-/// Returns the step that gives this user the rights `need` (bits of the owner) on a directory; `None` if `error` is no denial, or
-/// root was denied.
+/// Returns the limit to raise if this process may open no more files.
+pub(crate) fn out_of_handles_hint(error: &io::Error) -> Option<Hint> {
+    let hint = || Hint::text("raise the limit on open files: ulimit -n 1024");
+    handle_fs::is_out_of_handles(error).then(hint)
+}
+
+/// Returns the step that gives this user the rights `need` (bits of the owner) on a directory, or the limit to raise; `None` if `error`
+/// is another one, or root was denied.
 pub(crate) fn denied_hint(directory: &Path, need: u32, error: &io::Error) -> Option<Hint> {
+    if let Some(hint) = out_of_handles_hint(error) {
+        return Some(hint);
+    }
     if error.kind() != io::ErrorKind::PermissionDenied {
         return None;
     }

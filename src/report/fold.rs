@@ -24,8 +24,9 @@ pub(crate) struct Foldable<'a> {
     pub(crate) from_path: Option<&'a RelPath>,
     pub(crate) kind: ChangeKind,
     pub(crate) is_directory: bool,
-    /// The path became again what the earlier snapshot has.
-    pub(crate) is_reverted: bool,
+    /// Its line ends with a note that a fold may end with as well: of a difference that the path became again what the earlier snapshot
+    /// has, of a step that it makes again what was deleted later.
+    pub(crate) is_marked: bool,
     /// The change is a line of its own in any case.
     pub(crate) stands_alone: bool,
 }
@@ -55,8 +56,8 @@ pub(crate) struct Fold {
     pub(crate) directories: u64,
     /// Changes below `path` are also on other lines.
     pub(crate) has_others: bool,
-    /// All paths became again what the earlier snapshot has.
-    pub(crate) is_reverted: bool,
+    /// The note is that of all its changes.
+    pub(crate) is_marked: bool,
 }
 
 /// Part of a directory that a fold covers.
@@ -93,14 +94,14 @@ pub(crate) fn fold<'a>(
     folding.into_lines()
 }
 
-/// Returns what folding needs of each change. Beside each: whether its path is reverted, and
+/// Returns what folding needs of each change. Beside each: whether its line ends with the note that folds have, and
 /// whether something else than its name and mode keeps it out of folds.
 pub(crate) fn foldable<'a>(
     coverage: &Coverage,
     changes: impl Iterator<Item = (&'a Change, bool, bool)>,
 ) -> Vec<Foldable<'a>> {
     let private = PrivateFiles::of(coverage);
-    let of_change = |(change, is_reverted, stands_alone): (&'a Change, bool, bool)| Foldable {
+    let of_change = |(change, is_marked, stands_alone): (&'a Change, bool, bool)| Foldable {
         path: &change.path,
         from_path: change.from_path.as_ref(),
         kind: change.kind,
@@ -109,7 +110,7 @@ pub(crate) fn foldable<'a>(
             .as_ref()
             .or(change.from.as_ref())
             .is_some_and(Entry::is_dir),
-        is_reverted,
+        is_marked,
         stands_alone: stands_alone || matters(coverage, &private, change),
     };
     changes.map(of_change).collect()
@@ -250,7 +251,7 @@ impl Folding<'_, '_> {
             if !folds || item.is_directory || item.stands_alone || owner.is_some() {
                 continue;
             }
-            let key = (above, item.kind, item.is_reverted);
+            let key = (above, item.kind, item.is_marked);
             let place = *at.entry(key.clone()).or_insert_with(|| {
                 groups.push((key, Vec::new()));
                 groups.len() - 1
@@ -283,7 +284,7 @@ impl Folding<'_, '_> {
             extent,
             files: below().filter(|item| !item.is_directory).count() as u64,
             directories: directories.count() as u64,
-            is_reverted: all().all(|item| item.is_reverted),
+            is_marked: all().all(|item| item.is_marked),
             path,
             from_path,
             has_others,
@@ -324,7 +325,7 @@ impl Folding<'_, '_> {
 
 /// Returns true if a change below a directory is part of the change of the directory.
 fn is_part_of(item: &Foldable<'_>, dir: &Foldable<'_>) -> bool {
-    item.kind == dir.kind && item.is_reverted == dir.is_reverted
+    item.kind == dir.kind && item.is_marked == dir.is_marked
 }
 
 /// Returns the outermost git directory that a path is or is in.

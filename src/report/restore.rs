@@ -21,6 +21,7 @@ use crate::restore::{
     Action, HeadMove, KeptPath, Location, LostKind, Outcome, Proposal, ProposedMount, Report, Step,
 };
 use crate::store::InstanceRow;
+use git_reader::is_dot_git;
 
 /// Result of a restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -533,8 +534,12 @@ impl MountPlan<'_> {
                     | (ChangeKind::Mode | ChangeKind::Metadata, Some(Action::Metadata))
             );
             let is_composed = told.merged.is_some() || told.hunks.is_some();
-            let stands_alone = told.discards_later_edit.is_some() || names || is_composed || !is_usual;
-            (*change, false, stands_alone)
+            let discards = told.discards_later_edit.is_some();
+            // A later deletion lost no text, so that one note is enough for a whole directory.
+            let is_deletion =
+                discards && change.kind == ChangeKind::Deleted && !change.path.parts().any(is_dot_git);
+            let stands_alone = discards && !is_deletion || names || is_composed || !is_usual;
+            (*change, is_deletion, stands_alone)
         });
         foldable(self.coverage, marked)
     }

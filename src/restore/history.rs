@@ -26,6 +26,8 @@ pub fn of_instance(
     target: &SnapshotId,
 ) -> Result<ChangeHistory, RestoreError> {
     let mut reveal = PrivateOverlay::of(store, coverage, Show::Whole)?;
+    // The snapshots of a session need nearly the same archives.
+    let _open = store.keep_archives_open();
     let mut witness = ChangeHistory {
         excludes: Matcher::new(coverage).ok(),
         ..ChangeHistory::default()

@@ -25,7 +25,7 @@ type Places = HashMap<Digest, (u32, u32), RandomState>;
 /// Open archives, with what they hold.
 pub(super) struct ArchiveBlobs {
     refs: Vec<ArchiveRef>,
-    archives: Vec<Archive>,
+    archives: Vec<Arc<Archive>>,
     /// Filled on first use; few reads search the indexes themselves.
     places: OnceLock<Places>,
     /// Number of contents that were asked for before that.
@@ -64,34 +64,20 @@ pub struct BlobReader {
 impl ArchiveBlobs {
     /// Opens archives of a store, and notes those that do not open.
     pub(super) fn open(store: &Store, refs: &[ArchiveRef]) -> Self {
-        let mut blobs = Self {
+        let opened = store.open_archives(refs);
+        Self {
+            refs: opened.refs,
+            archives: opened.archives,
+            damaged: opened.damaged,
             transports: store.transports().clone(),
             ..Self::of_files(Vec::new(), Arc::clone(&store.decoded))
-        };
-        for wanted in refs {
-            let path = store.layout().archive(&wanted.id);
-            let opened = store
-                .layout()
-                .enter()
-                .and_then(|_kept| Ok(Archive::open(&path, Some(wanted))?));
-            match opened {
-                Ok(archive) => {
-                    let archive = match &store.frames {
-                        Some(frames) => archive.keeping_frames_in(frames),
-                        None => archive,
-                    };
-                    blobs.archives.push(archive);
-                    blobs.refs.push(wanted.clone());
-                }
-                Err(error) => blobs.damaged.push((wanted.id.clone(), error)),
-            }
         }
-        blobs
     }
 
     /// Takes archives that are open.
     pub(super) fn of_files(files: Vec<(Archive, ArchiveRef)>, decoded: Arc<Decoded>) -> Self {
-        let (archives, refs) = files.into_iter().unzip();
+        let files = files.into_iter();
+        let (archives, refs) = files.map(|(archive, whole)| (Arc::new(archive), whole)).unzip();
         Self {
             refs,
             archives,
@@ -110,7 +96,7 @@ impl ArchiveBlobs {
 
     /// All content, in the order of the archives.
     pub(super) fn blobs(&self) -> impl Iterator<Item = &Blob> {
-        self.archives.iter().flat_map(Archive::blobs)
+        self.archives.iter().flat_map(|archive| archive.blobs())
     }
 
     /// Returns the archives that opened.
@@ -119,7 +105,7 @@ impl ArchiveBlobs {
     }
 
     /// The same, open.
-    pub(super) fn opened(&self) -> &[Archive] {
+    pub(super) fn opened(&self) -> &[Arc<Archive>] {
         &self.archives
     }
 
@@ -176,7 +162,7 @@ impl ArchiveBlobs {
             return Some((archive, archive.blobs().get(usize::try_from(*number).ok()?)?));
         }
         let mut archives = self.archives.iter();
-        archives.find_map(|archive| Some((archive, archive.locate(digest)?)))
+        archives.find_map(|archive| Some((&**archive, archive.locate(digest)?)))
     }
 
     /// Returns the same, or an error that names the reason.

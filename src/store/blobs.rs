@@ -128,7 +128,7 @@ impl Blobs {
     }
 
     /// The same, open.
-    pub(super) fn opened(&self) -> &[Archive] {
+    pub(super) fn opened(&self) -> &[Arc<Archive>] {
         self.direct.archives.opened()
     }
 

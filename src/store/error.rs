@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::archive::ArchiveError;
 use super::held_lock::Holder;
-use crate::diagnostic::denied::own_mode_hint;
+use crate::diagnostic::denied::{out_of_handles_hint, own_mode_hint};
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use crate::display::{sanitize, size};
 use crate::model::{ArchiveId, DecodeError, Digest, InstanceId, SnapshotId};
@@ -423,11 +423,10 @@ impl Diagnostic for StoreError {
                 "another program has it open; end that program or wait for it, then repeat the command",
             )],
             Self::Catalog { path, .. } => own_hint(path),
-            Self::Archive(ArchiveError::Read { path, source })
-                if source.kind() == io::ErrorKind::PermissionDenied =>
-            {
-                own_hint(path)
-            }
+            Self::Archive(ArchiveError::Read { path, source }) => match source.kind() {
+                io::ErrorKind::PermissionDenied => own_hint(path),
+                _ => out_of_handles_hint(source).into_iter().collect(),
+            },
             Self::Io {
                 action: "lock", path, ..
             } if is_elsewhere(path) => vec![Hint::command(
@@ -442,7 +441,7 @@ impl Diagnostic for StoreError {
                     )]
                 }
                 _ if handle_fs::is_out_of_handles(source) => {
-                    vec![Hint::text("raise the limit on open files: ulimit -n 1024")]
+                    out_of_handles_hint(source).into_iter().collect()
                 }
                 io::ErrorKind::ReadOnlyFilesystem => vec![Hint::text(
                     "mount its file system writable, or name another jackin home in JACKIN_HOME_DIR",

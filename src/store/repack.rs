@@ -16,6 +16,8 @@ use live::Live;
 
 /// An archive of at most so many bytes is small: a checkpoint's, mostly.
 const SMALL: u64 = 1 << 20;
+/// Bytes that have to stay free beside new archives that cannot wait: for records, receipts and the catalog.
+const MARGIN: u64 = 64 << 10;
 /// So many small archives are few enough to be opened each time.
 const FEW: usize = 32;
 
@@ -40,6 +42,15 @@ impl RepackGroup {
         let dead = u128::from(self.total.saturating_sub(self.live));
         let gain = size * dead / u128::from(self.total.max(1));
         u64::try_from(gain).unwrap_or(u64::MAX)
+    }
+
+    /// Bytes that the new archive has at most: it compresses no worse than the old ones.
+    fn most_bytes(&self) -> u64 {
+        let old = self.from.iter().map(|archive| archive.size).sum();
+        match self.from.is_empty() {
+            true => self.live,
+            false => self.live.min(old),
+        }
     }
 }
 
@@ -187,12 +198,12 @@ impl Store {
             // Other snapshots may need all that the archives have. The new parts still want one.
             groups.extend(group.or_else(|| parts.alone(state)));
         }
-        if let Some(group) = groups.iter().find(|group| !self.has_room(group)) {
-            return Err(StoreError::NoRoom {
-                path: self.layout.root().to_path_buf(),
-                need: group.live.saturating_mul(2),
-                free: self.free_bytes()?,
-            });
+        // Unlike those that may wait, these have to be written wherever they fit.
+        let most: u64 = groups.iter().map(RepackGroup::most_bytes).sum();
+        let (need, free) = (most.saturating_add(most / 64 + MARGIN), self.free_bytes()?);
+        if !groups.is_empty() && free < need {
+            let path = self.layout.root().to_path_buf();
+            return Err(StoreError::NoRoom { path, need, free });
         }
         live.keep_only(groups.iter().flat_map(|group| &group.from), &blobs);
         Ok(RepackPlan {

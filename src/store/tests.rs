@@ -19,6 +19,7 @@ mod directories;
 mod drafts;
 mod locks;
 mod moved;
+mod open_archives;
 mod papers;
 mod queries;
 mod receipts;

@@ -69,10 +69,11 @@ impl Store {
             out: Verified::default(),
         };
         observer.begin(Phase::Verify);
+        let _open = self.keep_archives_open();
         let lost = check.chain();
         let mut archives: BTreeMap<ArchiveId, ArchiveRef> = BTreeMap::new();
         let mut needs_key = false;
-        for id in self.record_ids()? {
+        for id in self.ids_as_stored()? {
             if observer.cancelled() {
                 check.out.interrupted = true;
                 break;
@@ -118,6 +119,19 @@ impl Store {
             Some(error) if !check.opened && check.out.findings.is_empty() => Err(error),
             _ => Ok(check.out),
         }
+    }
+}
+
+impl Store {
+    /// Returns the ids of all records, the newest first: neighbours need nearly the same archives. Those that the catalog does not know
+    /// are the last.
+    fn ids_as_stored(&self) -> Result<Vec<SnapshotId>, StoreError> {
+        let mut ids = self.record_ids()?;
+        // A catalog that cannot be read is found below.
+        let rows = self.catalog().snapshots_as_stored().unwrap_or_default();
+        let order: HashMap<SnapshotId, usize> = rows.into_iter().map(|row| row.id).zip(0..).collect();
+        ids.sort_by_key(|id| order.get(id).copied().unwrap_or(usize::MAX));
+        Ok(ids)
     }
 }
 

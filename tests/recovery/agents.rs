@@ -105,12 +105,13 @@ fn reads_a_diff(client: Client, world: &World) {
     assert_eq!(world.state(), before, "{client:?} did not go back: {results:?}");
 }
 
-/// Returns true if `.ci/nightly` runs, which also tries what takes long: opencode computes for two seconds at each start.
-fn runs_opencode() -> bool {
-    if !is_nightly() {
-        skip("opencode takes long", ".ci/nightly runs it");
+/// Runs a test at night alone. By day each client is undone, and each other test runs with one client or two: a start of a client
+/// computes for up to two seconds.
+fn at_night(test: impl Fn(Client), client: Client) {
+    match is_nightly() {
+        true => test(client),
+        false => skip("other real agents", ".ci/nightly runs them"),
     }
-    is_nightly()
 }
 
 /// The command that a restore names leads back to the conversation, whose sessions are one history.
@@ -216,9 +217,25 @@ rows! {
     killed:
     claude_is_killed_in_a_call(Client::Claude);
     codex_is_killed_in_a_call(Client::Codex);
-    gemini_is_killed_in_a_call(Client::Gemini);
-    opencode_is_killed_in_a_call(Client::Opencode);
-    copilot_is_killed_in_a_call(Client::Copilot);
+}
+
+rows! {
+    at_night:
+    gemini_is_killed_in_a_call(killed, Client::Gemini);
+    opencode_is_killed_in_a_call(killed, Client::Opencode);
+    copilot_is_killed_in_a_call(killed, Client::Copilot);
+    codex_is_resumed(resumed, Client::Codex);
+    gemini_is_resumed(resumed, Client::Gemini);
+    opencode_is_resumed(resumed, Client::Opencode);
+    copilot_is_resumed(resumed, Client::Copilot);
+    gemini_is_undone_by_the_extension(extended, Client::Gemini);
+    opencode_is_undone_by_the_plugin_file(filed, Client::Opencode);
+    a_sub_agent_of_opencode_stays_in_its_session(sub_agent, Client::Opencode);
+    opencode_and_gemini_at_once_are_undone_each_by_itself(|first| two_at_once(first, Client::Gemini), Client::Opencode);
+    #[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
+    the_model_of_gemini_reads_a_diff(tools, Client::Gemini);
+    #[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
+    the_model_of_opencode_reads_a_diff(tools, Client::Opencode);
 }
 
 #[test]
@@ -226,28 +243,9 @@ fn claude_and_codex_at_once_are_undone_each_by_itself() {
     two_at_once(Client::Claude, Client::Codex);
 }
 
-#[test]
-fn opencode_and_gemini_at_once_are_undone_each_by_itself() {
-    if !runs_opencode() {
-        return;
-    }
-    two_at_once(Client::Opencode, Client::Gemini);
-}
-
 rows! {
     resumed:
     claude_is_resumed(Client::Claude);
-    codex_is_resumed(Client::Codex);
-    gemini_is_resumed(Client::Gemini);
-    copilot_is_resumed(Client::Copilot);
-}
-
-#[test]
-fn opencode_is_resumed() {
-    if !runs_opencode() {
-        return;
-    }
-    resumed(Client::Opencode);
 }
 
 rows! {
@@ -268,25 +266,20 @@ fn claude_is_undone_by_the_plugin() {
     undone(Client::Claude, &world);
 }
 
-#[test]
-fn gemini_is_undone_by_the_extension() {
-    let Some(world) = World::new(Client::Gemini, "extension", "") else {
+fn extended(client: Client) {
+    let Some(world) = World::new(client, "extension", "") else {
         return;
     };
     world.install_extension();
-    undone(Client::Gemini, &world);
+    undone(client, &world);
 }
 
-#[test]
-fn opencode_is_undone_by_the_plugin_file() {
-    if !runs_opencode() {
-        return;
-    }
-    let Some(world) = World::new(Client::Opencode, "file", "") else {
+fn filed(client: Client) {
+    let Some(world) = World::new(client, "file", "") else {
         return;
     };
     world.copy_plugin();
-    undone(Client::Opencode, &world);
+    undone(client, &world);
     world.uninstall();
 }
 
@@ -319,7 +312,6 @@ fn the_extension_of_gemini_has_tools_and_commands() {
 rows! {
     sub_agent:
     a_sub_agent_of_claude_stays_in_its_session(Client::Claude);
-    a_sub_agent_of_opencode_stays_in_its_session(Client::Opencode);
 }
 
 rows! {
@@ -328,8 +320,4 @@ rows! {
     the_model_of_claude_reads_a_diff(Client::Claude);
     #[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
     the_model_of_codex_reads_a_diff(Client::Codex);
-    #[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
-    the_model_of_gemini_reads_a_diff(Client::Gemini);
-    #[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
-    the_model_of_opencode_reads_a_diff(Client::Opencode);
 }

@@ -13,7 +13,7 @@ use crate::support::tree::Tree;
 
 /// Number of kills of each command.
 fn rounds() -> u32 {
-    if is_nightly() { wanted() } else { 4 }
+    if is_nightly() { wanted() } else { 2 }
 }
 
 /// Kills a command as often as wanted, and more often, sooner each time, until one was killed while it ran: what was measured may have taken

@@ -175,6 +175,30 @@ fn later_edits_are_never_in_a_fold() {
 }
 
 #[test]
+fn a_directory_that_was_deleted_later_is_one_line_with_its_note() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    let files: Vec<String> = (0..30).map(|n| format!("d/e/f{n}")).collect();
+    for file in &files {
+        Build::at(&project).file(file, "text\n");
+    }
+    let before = Tree::read(&project);
+    let id = sandbox.launch(&project, "echo more >> d/e/f0");
+    sh(&project, "rm -r d");
+    let words = ["restore", &id, "--overwrite-later-edits"];
+    let plan = sandbox.jackin([&words[..], &["--dry-run"]].concat()).ok();
+    let whole = "  create    d/ (30 files, 1 directory)  discards later deletions";
+    assert!(lines(&plan).contains(&whole.to_owned()), "{plan}");
+    plan.hides("f0").hides("a later edit");
+    let all = sandbox
+        .jackin([&words[..], &["--dry-run", "--all"]].concat())
+        .ok();
+    all.shows("create    d/e/f1  discards a later edit");
+    sandbox.restore(&id, &words[2..]);
+    assert_same_tree(&before, &Tree::read(&project));
+}
+
+#[test]
 fn a_git_directory_is_one_line_beside_its_hooks() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("repository");

@@ -113,7 +113,7 @@ pub(super) fn line_below(fold: &Fold, kinds: &[ChangeKind], root: Option<&Path>)
         style::paint(role, letter),
         text_below(fold, &words, root)
     );
-    if fold.is_reverted {
+    if fold.is_marked {
         line.push_str("  ");
         line.push_str(&style::paint(Role::Warning, changes::REVERTED));
     }

@@ -131,7 +131,10 @@ fn what_changes(mount: &MountPlan<'_>, listed: Listed, lines: &mut Vec<String>) 
     let mut folded = mount.folded();
     if folded.len() > SCREEN {
         // What folds never hide is not lost among what they replace.
-        folded.sort_by_key(|line| !matches!(line, FoldedLine::One(at) if is_rare(mount, *at)));
+        folded.sort_by_key(|line| match line {
+            FoldedLine::One(at) => !is_rare(mount, *at),
+            FoldedLine::Fold(fold) => !fold.is_marked,
+        });
     }
     let mut told = Vec::new();
     for line in &folded {
@@ -235,7 +238,12 @@ fn fold_line(fold: &Fold, mount: &MountPlan<'_>) -> String {
         ),
         None => folded::text(fold, &words),
     };
-    format!("  {} {text}", style::paint(role, &format!("{action:9}")))
+    let mut line = format!("  {} {text}", style::paint(role, &format!("{action:9}")));
+    if fold.is_marked {
+        line.push_str("  ");
+        line.push_str(&style::paint(Role::Warning, "discards later deletions"));
+    }
+    line
 }
 
 /// One step: action, path, and details.

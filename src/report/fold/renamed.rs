@@ -68,7 +68,7 @@ impl Folding<'_, '_> {
         let mut partners: HashMap<usize, Numbered<'_, '_>> = HashMap::new();
         for ((at, item), dir) in changes.clone() {
             if let Some((dir, above)) = dir
-                && (!is_free(at) || item.is_reverted != above.is_reverted)
+                && (!is_free(at) || item.is_marked != above.is_marked)
             {
                 refused.add(dir);
             }
@@ -97,7 +97,7 @@ impl Folding<'_, '_> {
                     && [at, *number].into_iter().all(is_free)
                     && ![item.path, old.path].into_iter().any(|dir| unknown.contains(dir))
                     && item.from_path.is_none()
-                    && item.is_reverted == old.is_reverted
+                    && item.is_marked == old.is_marked
                     && (!is_moved || is_all())
             });
             match partner {

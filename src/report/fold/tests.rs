@@ -47,7 +47,7 @@ fn with_list<R>(rows: &[Row], check: impl FnOnce(&[Foldable<'_>]) -> R) -> R {
                 _ => ChangeKind::Modified,
             },
             is_directory: text.ends_with('/'),
-            is_reverted: letter.is_ascii_lowercase(),
+            is_marked: letter.is_ascii_lowercase(),
             stands_alone: text.contains('!'),
         })
         .collect();

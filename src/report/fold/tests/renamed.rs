@@ -48,7 +48,7 @@ impl Folding<'_, '_> {
             return None;
         }
         let (mut items, mut has_others) = (Vec::new(), false);
-        let mut is_reverted = None;
+        let mut is_marked = None;
         for (number, item) in self.list.iter().enumerate() {
             let explained = match item.path {
                 path if path.is_within(new) => match (item.kind, item.from_path) {
@@ -65,7 +65,7 @@ impl Folding<'_, '_> {
                 _ if item.from_path.is_some_and(|from| from.is_within(old)) => false,
                 _ => continue,
             };
-            let alike = *is_reverted.get_or_insert(item.is_reverted) == item.is_reverted;
+            let alike = *is_marked.get_or_insert(item.is_marked) == item.is_marked;
             if !explained || self.owner[number].is_some() || !alike {
                 return None;
             }
