@@ -338,6 +338,7 @@ fn receipts() -> Vec<u8> {
                 inexact: false,
                 counted_with: None,
                 composed: None,
+                left: None,
             }],
             conflicts: 1,
             failed: 0,

@@ -179,7 +179,10 @@ fn follows(rule: &Rule, arguments: &[Word], depth: usize) -> bool {
             .all(|word| word.is_fixed && options.contains(&word.text.as_str())),
         Rule::AtMost(count) => {
             let is_plain = |word: &&Word| !word.text.starts_with('-') || word.text == "-";
-            arguments.iter().all(|word| word.is_fixed) && arguments.iter().filter(is_plain).count() <= *count
+            let mut parts = arguments.splitn(2, |word| word.text == "--");
+            let (options, operands) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+            let number = options.iter().filter(is_plain).count() + operands.len();
+            arguments.iter().all(|word| word.is_fixed) && number <= *count
         }
         Rule::Variables => arguments.iter().all(|word| {
             let is_named = assigns(word).unwrap_or_else(|| is_own(&word.text) || word.text == "-r");

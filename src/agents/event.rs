@@ -15,7 +15,7 @@ use super::Agent;
 use super::classify::{Effect, of_arguments, of_command};
 use super::written_paths::written_paths;
 use crate::diagnostic::{Diagnostic, ErrorKind};
-use crate::model::CallRef;
+use crate::model::{CallRef, Digest};
 
 /// Maximum size of the input, in bytes; a tool call may hold a whole file.
 pub const LARGEST: u64 = 32 << 20;
@@ -164,7 +164,9 @@ impl Event {
         };
         Ok(Self {
             happening,
-            session: text(&["session_id", "sessionId", "sessionID", "conversation_id"]).unwrap_or_default(),
+            session: text(&["session_id", "sessionId", "sessionID", "conversation_id"])
+                .map(bounded)
+                .unwrap_or_default(),
             directories: directories
                 .into_iter()
                 .map(PathBuf::from)
@@ -211,6 +213,17 @@ fn repaired(bytes: &[u8]) -> String {
 /// Returns the number in an escape such as `\ud83d` at the beginning of a text.
 fn code_unit(text: &str) -> Option<u16> {
     u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
+}
+
+/// Longest id of a session that is kept, in bytes. Each event of the session is recorded with it.
+const LONGEST_ID: usize = 256;
+
+/// Returns an id of a session; in place of one that is too long, its digest.
+fn bounded(id: String) -> String {
+    match id.len() > LONGEST_ID {
+        true => Digest::of(id.as_bytes()).to_string(),
+        false => id,
+    }
 }
 
 /// Beginnings of the prompts that Claude Code and Copilot give themselves when a command in the background has ended. Copilot does so

@@ -192,7 +192,11 @@ impl<'t> Reader<'t, '_> {
             }
             return self.target(command);
         }
-        let _ = self.eat(">>") || self.eat(">|") || self.eat(">!") || self.eat(">");
+        // zsh overwrites the file behind it, bash writes a file of this name.
+        if self.eat(">!") {
+            return None;
+        }
+        let _ = self.eat(">>") || self.eat(">|") || self.eat(">");
         self.target(command)
     }
 

@@ -128,6 +128,33 @@ impl Entry {
             && self.flags == other.flags
     }
 
+    /// Returns the entry without what its content is.
+    #[must_use]
+    pub fn without_content(&self) -> Self {
+        let kind = match &self.kind {
+            EntryKind::File(_) => EntryKind::File(Content {
+                digest: Digest::of(b""),
+                size: 0,
+                method: DigestMethod::Plain,
+            }),
+            kind => kind.clone(),
+        };
+        Self { kind, ..self.clone() }
+    }
+
+    /// Returns the entry with owner, mode, attributes and flags of another one.
+    #[must_use]
+    pub fn with_metadata_of(self, other: &Self) -> Self {
+        Self {
+            mode: other.mode,
+            uid: other.uid,
+            gid: other.gid,
+            xattrs: other.xattrs.clone(),
+            flags: other.flags,
+            ..self
+        }
+    }
+
     pub(super) fn encode(&self, out: &mut Vec<u8>, previous_ino: u64) {
         let mut flags = 0;
         for (set, flag) in [

@@ -19,7 +19,7 @@ pub struct TakenCheckpoint {
 }
 
 impl Recovery<'_> {
-    /// Takes a checkpoint of an active session.
+    /// Takes a checkpoint of an active session; before it the baseline, if the process that took that was killed.
     ///
     /// ```
     /// # use jackin_recovery::environment::Environment;
@@ -52,6 +52,11 @@ impl Recovery<'_> {
             check_name(name)?;
         }
         let (store, row) = self.active_session(wanted)?;
+        if !store.catalog().was_captured(&row.id)?
+            && let Some(settings) = terms(self.environment, &row)?
+        {
+            self.baseline_again(&store, &row, &settings.limits)?;
+        }
         let captured = checkpoint(&store, self.services, &row, mark)?;
         Ok(TakenCheckpoint { store, row, captured })
     }
@@ -69,7 +74,7 @@ impl Recovery<'_> {
         Ok(checkpoint_if_changed(store, self.services, row, mark)?)
     }
 
-    /// Takes a checkpoint like [`Recovery::checkpoint_if_changed`]; in a session that began without its baseline because that failed, it takes
+    /// Takes a checkpoint like [`Recovery::checkpoint_if_changed`]; in a session that began without its baseline, it takes
     /// the baseline, within the limits that are configured now.
     ///
     /// # Errors
@@ -89,7 +94,7 @@ impl Recovery<'_> {
         self.checkpoint_if_changed(store, row, mark)
     }
 
-    /// Takes the baseline of a session that began without one because it failed; `None` for any other session.
+    /// Takes the baseline of a session that began without one because it failed or was killed; `None` for any other session.
     ///
     /// # Errors
     /// [`RecoveryError::Session`] if it fails again.

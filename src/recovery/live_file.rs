@@ -6,7 +6,7 @@ use super::path_history::{Loaded, WholeReason, text};
 use crate::diff::{MAX_TEXT, is_secret_path};
 use crate::model::{Content, Coverage, Entry, EntryKind, Hasher, RelPath};
 use handle_fs::remote::Transports;
-use handle_fs::{NodeKind, Root};
+use handle_fs::{File, NodeKind, Root};
 
 /// The file as it is now.
 pub(super) enum Live {
@@ -70,9 +70,25 @@ pub(super) fn read_live(
             let mut hasher = known.map(|content: Content| Hasher::new(content.method, content.size));
             let mut bytes = Vec::new();
             let mut room = vec![0; 1 << 20];
+            // Of a large file only the digest counts, and holes are not read for it.
+            let holes = match stat.size > MAX_TEXT {
+                true => holes(&file, stat.size)?,
+                false => Vec::new(),
+            };
+            let mut holes = holes.into_iter().peekable();
             let mut at = 0;
             loop {
-                let count = file.read_at(&mut room, at)?;
+                if let Some((start, length)) = holes.next_if(|(start, _)| *start <= at) {
+                    let rest = (start + length).saturating_sub(at);
+                    if let Some(hasher) = &mut hasher {
+                        hasher.skip_zeros(rest);
+                    }
+                    at += rest;
+                    continue;
+                }
+                let most = holes.peek().map_or(u64::MAX, |(start, _)| start - at);
+                let most = usize::try_from(most).unwrap_or(usize::MAX).min(room.len());
+                let count = file.read_at(room.get_mut(..most).unwrap_or_default(), at)?;
                 let Some(read) = room.get(..count).filter(|read| !read.is_empty()) else {
                     break;
                 };
@@ -97,4 +113,19 @@ pub(super) fn read_live(
         }
         _ => other(Err(WholeReason::Special)),
     }
+}
+
+/// Returns the holes in the first `size` bytes of a file, as (offset, length).
+fn holes(file: &File, size: u64) -> io::Result<Vec<(u64, u64)>> {
+    let (mut holes, mut at) = (Vec::new(), 0);
+    for (start, length) in handle_fs::data_segments(file, size)? {
+        if start > at {
+            holes.push((at, start - at));
+        }
+        at = start + length;
+    }
+    if size > at {
+        holes.push((at, size - at));
+    }
+    Ok(holes)
 }

@@ -328,9 +328,60 @@ impl StoredFiles {
         file: &StoredFile,
         each: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Result<(), RecoveryError> {
+        let zeros = vec![0; BLOCK];
+        self.pieces(file, &mut |piece| match piece {
+            Piece::Data(data) => each(data),
+            Piece::Hole(mut count) => {
+                while count > 0 {
+                    let part = usize::try_from(count).unwrap_or(BLOCK).min(BLOCK);
+                    if !each(zeros.get(..part).unwrap_or_default()) {
+                        return false;
+                    }
+                    count -= part as u64;
+                }
+                true
+            }
+        })
+    }
+
+    /// Writes the content of a file at the position of `out`, for as long as `goes_on` says so between two blocks. Holes and blocks of zeros
+    /// are skipped. Returns the number of bytes that `out` has to have behind that position, or the error of `out`.
+    ///
+    /// # Errors
+    /// As [`StoredFiles::stream`].
+    pub fn write_to(
+        &self,
+        file: &StoredFile,
+        out: &mut (impl io::Write + io::Seek),
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<io::Result<u64>, RecoveryError> {
+        let (mut end, mut written) = (0_u64, Ok(()));
+        self.pieces(file, &mut |piece| {
+            let is_hole = |data: &[u8]| data.len() > 1 && data.iter().all(|byte| *byte == 0);
+            let (count, data) = match piece {
+                Piece::Data(data) => (data.len() as u64, Some(data).filter(|data| !is_hole(data))),
+                Piece::Hole(count) => (count, None),
+            };
+            written = match data {
+                Some(data) => out.write_all(data),
+                None => i64::try_from(count)
+                    .map_err(|_| io::ErrorKind::FileTooLarge.into())
+                    .and_then(|count| out.seek_relative(count)),
+            };
+            end = end.saturating_add(count);
+            written.is_ok() && goes_on()
+        })?;
+        Ok(written.map(|()| end))
+    }
+
+    fn pieces(
+        &self,
+        file: &StoredFile,
+        each: &mut dyn FnMut(Piece<'_>) -> bool,
+    ) -> Result<(), RecoveryError> {
         let content = match &file.entry.kind {
             EntryKind::Symlink(target) => {
-                each(target);
+                each(Piece::Data(target));
                 return Ok(());
             }
             _ => match file.entry.content() {
@@ -340,26 +391,17 @@ impl StoredFiles {
         };
         let mut hasher = Hasher::new(content.method, content.size);
         let mut is_stopped = false;
-        let mut pass = |bytes: &[u8]| -> io::Result<()> {
-            hasher.update(bytes);
-            match each(bytes) {
+        let streamed = self.blobs.stream(&content.digest, &mut |piece| {
+            match piece {
+                Piece::Data(data) => hasher.update(data),
+                Piece::Hole(count) => hasher.skip_zeros(count),
+            }
+            match each(piece) {
                 true => Ok(()),
                 false => {
                     is_stopped = true;
                     Err(io::ErrorKind::Interrupted.into())
                 }
-            }
-        };
-        let zeros = vec![0; BLOCK];
-        let streamed = self.blobs.stream(&content.digest, &mut |piece| match piece {
-            Piece::Data(data) => pass(data),
-            Piece::Hole(mut count) => {
-                while count > 0 {
-                    let part = usize::try_from(count).unwrap_or(BLOCK).min(BLOCK);
-                    pass(zeros.get(..part).unwrap_or_default())?;
-                    count -= part as u64;
-                }
-                Ok(())
             }
         });
         if is_stopped {

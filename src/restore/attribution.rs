@@ -215,8 +215,8 @@ impl ChangeHistory {
         let left = self.left.get(path).into_iter().flatten();
         let is_it = move |left: &&LeftState| {
             let is_alike = || match (&left.state, now) {
-                // The content, without what could not be made exact.
-                (Some(state), Some(now)) => state.kind == now.kind,
+                // The content, without what could not be made exact and is not recorded. A mode that is another one may be a later edit.
+                (Some(state), Some(now)) => state.kind == now.kind && (state.mode ^ now.mode) & 0o777 == 0,
                 _ => false,
             };
             self.same(path, left.state.as_ref(), now) || is_inexact && is_alike()

@@ -10,7 +10,7 @@ use super::late_refs::refuse_late_refs;
 use super::mount_task::{MountTask, report, settle_times};
 use super::plan::Step;
 use super::proposal::Proposal;
-use super::report::{MountReport, Outcome, Report};
+use super::report::{LeftThere, MountReport, Outcome, Report};
 use super::rollback::Away;
 
 use super::{RestoreContext, RestoreError};
@@ -354,11 +354,11 @@ impl Commit<'_> {
             let applied = report.applied(&mount.plan);
             let changes: Vec<&Change> = applied.iter().map(|step| &step.change).collect();
             let partner = renames(&changes);
-            let change = |step: &Step, inexact: bool| {
+            let change = |step: &Step, left: &LeftThere| {
                 let composed = mount.request.witness.composed.get(&step.change.path);
                 PathChange {
                     composed: composed.map(|file| Recorded(Box::new(file.entry.clone()))),
-                    ..change(label, step, inexact)
+                    ..change(label, step, left)
                 }
             };
             changed.extend(applied.iter().enumerate().map(|(at, step)| {
@@ -366,10 +366,10 @@ impl Commit<'_> {
                     counted_with: partner
                         .get(&at)
                         .and_then(|old| Some(changes.get(*old)?.path.clone())),
-                    ..change(step, false)
+                    ..change(step, &LeftThere::Target)
                 }
             }));
-            changed.extend(report.inexact.iter().map(|step| change(step, true)));
+            changed.extend(report.inexact.iter().map(|(step, left)| change(step, left)));
             aside.extend(report.aside.iter().map(|step| AsideChange::of(label, step)));
         }
         let act = Operation::Restore {
@@ -393,15 +393,19 @@ impl Commit<'_> {
     }
 }
 
-fn change(label: &str, step: &Step, inexact: bool) -> PathChange {
+fn change(label: &str, step: &Step, left: &LeftThere) -> PathChange {
     PathChange {
         mount: label.to_owned(),
         path: step.change.path.clone(),
         act: step.action.into(),
         overrode: step.overrode,
-        inexact,
+        inexact: *left != LeftThere::Target,
         counted_with: None,
         composed: None,
+        left: match left {
+            LeftThere::Metadata(entry) => Some(Recorded(entry.clone())),
+            LeftThere::Target | LeftThere::Unknown => None,
+        },
     }
 }
 

@@ -21,7 +21,7 @@ use crate::model::{Entry, EntryKind, Manifest, Name, RelPath, add_sizes};
 use crate::observer::{Observer, Phase};
 use crate::store::Blobs;
 use handle_fs::remote::{Transports, above, is_elsewhere};
-use handle_fs::{Dir, NodeKind, Root, fold_name, stored_name};
+use handle_fs::{Dir, NodeKind, Root, Stat, fold_name, stored_name};
 
 /// Result of writing a tree into a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -347,9 +347,20 @@ fn remove(top: &Dir, path: &RelPath, entry: &Entry) -> io::Result<()> {
         return handle_fs::remove_dir(&dir, name);
     }
     match dir.look(name)? {
-        Some(stat) if entry.mtime == stat.mtime => handle_fs::remove_file(&dir, name),
+        Some(stat) if is_written(entry, &stat) => handle_fs::remove_file(&dir, name),
         _ => Ok(()),
     }
+}
+
+/// Returns true if an object has the recorded time, or that time as a file system keeps it that has only whole seconds, or every other one,
+/// and the recorded size.
+fn is_written(entry: &Entry, stat: &Stat) -> bool {
+    if entry.mtime == stat.mtime {
+        return true;
+    }
+    let is_rounded =
+        stat.mtime.nsec == 0 && matches!(entry.mtime.sec.checked_sub(stat.mtime.sec), Some(0 | 1));
+    is_rounded && entry.content().is_none_or(|content| content.size == stat.size)
 }
 
 fn fill(

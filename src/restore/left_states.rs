@@ -116,6 +116,11 @@ pub(super) fn left(
                 // The state that it was restored to is unknown, so the current one counts as a later edit.
                 Target::Pruned => continue,
             };
+            let as_left = |state: Option<Entry>| match (state, &change.left) {
+                (Some(state), Some(left)) => Some(state.with_metadata_of(&left.0)),
+                (state, _) => state,
+            };
+            let state = as_left(state);
             let states = left.states.entry(change.path.clone()).or_default();
             let shows = match row.undoes {
                 _ if change.composed.is_some() => ShownWork::Jackins,
@@ -139,11 +144,12 @@ pub(super) fn left(
             // With the operator's key the restore may have written another content than without it.
             if let Some(locked) = locked.get(&row.target).filter(|_| change.composed.is_none()) {
                 let state = locked.as_ref().and_then(|manifest| manifest.entry(&change.path));
-                push(state.cloned());
+                push(as_left(state.cloned()));
             }
-            if change.inexact {
-                left.inexact.insert(change.path.clone());
-            }
+            match change.inexact && change.left.is_none() {
+                true => left.inexact.insert(change.path.clone()),
+                false => left.inexact.remove(&change.path),
+            };
         }
     }
     for states in left.states.values_mut() {

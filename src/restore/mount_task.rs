@@ -18,7 +18,7 @@ use super::plan::{Action, Step};
 use super::problem::{Problem, concerns_all};
 use super::proposal::{Proposal, ProposedMount};
 use super::reflink::Twins;
-use super::report::{Failed, MountReport};
+use super::report::{Failed, LeftThere, MountReport};
 use super::stage::{OwnedInodes, Stage};
 use super::tree_writer::{Builder, Times};
 use super::verify::{Verified, verify};
@@ -26,8 +26,8 @@ use super::{RestoreContext, RestoreError, left};
 use crate::capture::{Captured, is_gone};
 use crate::git_directories::Repositories;
 use crate::model::{
-    AsideStep, BoundObject, Intent, JournalMount, Manifest, MoveKind, RelPath, StagePlace, Stamp, Time,
-    add_sizes,
+    AsideStep, BoundObject, Entry, Intent, JournalMount, Manifest, MoveKind, RelPath, StagePlace, Stamp,
+    Time, add_sizes,
 };
 use crate::observer::{Observer, Phase};
 use crate::store::Blobs;
@@ -447,10 +447,11 @@ pub(super) fn report(
     for step in steps {
         let path = &step.change.path;
         let mut said = reasons.remove(path).unwrap_or_default();
-        let changed = match &verified {
+        let is_own = !said.is_empty();
+        let left = match &verified {
             Ok(Verified { unread, .. }) if unread.contains_key(path) => {
                 said.extend(unread.get(path).map(Problem::unread));
-                true
+                Some(LeftThere::Unknown)
             }
             Ok(verified) if !verified.differ.contains(path) => continue,
             Ok(verified) => {
@@ -462,16 +463,23 @@ pub(super) fn report(
                         false => "it is not what it should be",
                     }));
                 }
-                verified.changed.contains(path)
+                let is_like_target = |live: &&Entry| {
+                    let then = step.change.from.as_ref();
+                    then.is_some_and(|then| then.kind == live.kind)
+                };
+                verified.changed.get(path).map(|live| {
+                    let own = live.as_ref().filter(|live| is_own && is_like_target(live));
+                    own.map_or(LeftThere::Target, |live| {
+                        LeftThere::Metadata(Box::new(live.without_content()))
+                    })
+                })
             }
             Err(error) => {
                 said.push(Problem::unread(error));
-                true
+                Some(LeftThere::Unknown)
             }
         };
-        if changed {
-            report.inexact.push(step.clone());
-        }
+        report.inexact.extend(left.map(|left| (step.clone(), left)));
         report.failed.push(Failed {
             path: path.clone(),
             problem: Problem::joined(said),

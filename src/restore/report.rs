@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::plan::{Plan, Step};
 use super::problem::Problem;
-use crate::model::{AsideStep, RelPath, SnapshotId};
+use crate::model::{AsideStep, Entry, RelPath, SnapshotId};
 
 /// Outcome of a restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,13 +27,24 @@ pub struct Failed {
     pub problem: Problem,
 }
 
+/// State in which a restore left a path that is not what it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LeftThere {
+    /// That of the target snapshot: what differs now, another process changed.
+    Target,
+    /// Its content, with these owner, mode, attributes and flags: others could not be set.
+    Metadata(Box<Entry>),
+    /// It could not be read.
+    Unknown,
+}
+
 /// Result for one mount.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MountReport {
     /// Paths that could not be changed, or not exactly.
     pub failed: Vec<Failed>,
-    /// Steps of failed paths that do not have their old state either.
-    pub inexact: Vec<Step>,
+    /// Steps of failed paths that do not have their old state either, with what the restore left there.
+    pub inexact: Vec<(Step, LeftThere)>,
     /// Excluded directories that went aside or came back.
     pub aside: Vec<AsideStep>,
 }

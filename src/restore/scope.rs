@@ -6,6 +6,7 @@ use super::databases::Databases;
 use crate::contract::PathGlob;
 use crate::diff::Change;
 use crate::model::{Entry, Manifest, RelPath};
+use git_reader::is_dot_git;
 
 /// Paths that a plan may touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -432,10 +433,18 @@ impl Scope {
                 for (one, other) in [(old, new), (new, old)] {
                     if is_held(&held, one) && !is_held(&held, other) {
                         more.insert(other.clone());
+                        // A part of a git directory that moved is of no use without the others, nor are they without it.
+                        if let (Some(own), Some(theirs)) = (git_directory(one), git_directory(other))
+                            && own != theirs
+                        {
+                            more.extend([own, theirs].into_iter().filter(|git| !is_held(&held, git)));
+                        }
                     }
                     let below = held.range(one..).take_while(|top| top.is_within(one));
                     for top in below.filter(|top| *top != one) {
-                        let there = within(other, one, top);
+                        let whole = git_directory(top).filter(|git| git.is_within(one));
+                        let top = whole.as_ref().unwrap_or(top);
+                        let there = within(other, one, top).into_iter().chain([top.clone()]);
                         more.extend(there.filter(|there| changed.contains(there) && !is_held(&held, there)));
                     }
                 }
@@ -474,6 +483,12 @@ impl Scope {
             Self::Asked(_) => true,
         }
     }
+}
+
+/// Returns the outermost git directory that a path is in.
+fn git_directory(path: &RelPath) -> Option<RelPath> {
+    let is_git = |path: &RelPath| path.split().is_some_and(|(_, name)| is_dot_git(name.as_bytes()));
+    path.ancestors().chain([path.clone()]).find(is_git)
 }
 
 /// Returns true if a path is one of these or below one.

@@ -680,7 +680,10 @@ impl OwnedInodes {
             // The last look before the removal. A write through a descriptor that is still open changes size or time, and the
             // object stays. Only a write between these two calls is lost, and nothing can close that.
             if !self.has(&stat) {
-                let changed = format!("{name:?} in it is nothing that the restore put there");
+                let place = at.join(&name);
+                let changed = format!(
+                    "{place:?} in it is nothing that the restore put there: move it to where it belongs"
+                );
                 kept = kept.or(Some(io::Error::other(changed)));
             } else if stat.kind == NodeKind::Directory {
                 below.push(at.join(&name));

@@ -26,8 +26,8 @@ pub(super) struct Verified {
     pub(super) differ: BTreeSet<RelPath>,
     /// Differing paths that have their target state, but are not linked to the other names of their file.
     pub(super) apart: BTreeSet<RelPath>,
-    /// Differing paths that do not have their old state either.
-    pub(super) changed: BTreeSet<RelPath>,
+    /// Differing paths that do not have their old state either, with what is there.
+    pub(super) changed: BTreeMap<RelPath, Option<Entry>>,
     /// Paths that could not be read back, with the reason.
     pub(super) unread: BTreeMap<RelPath, String>,
 }
@@ -72,12 +72,12 @@ pub(super) fn verify(
                 verified.differ.insert(path.clone());
                 verified.apart.insert(path.clone());
                 if !as_before {
-                    verified.changed.insert(path.clone());
+                    verified.changed.insert(path.clone(), None);
                 }
             }
-            Ok(Verdict::Other) => {
+            Ok(Verdict::Other(live)) => {
                 verified.differ.insert(path.clone());
-                verified.changed.insert(path.clone());
+                verified.changed.insert(path.clone(), live.map(|live| *live));
             }
             Err(error) => {
                 verified.unread.insert(path.clone(), words(&error));
@@ -160,7 +160,6 @@ fn in_parts<'i, T: Sync, R: Send>(
     found
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     /// The path has its target state.
     Right,
@@ -168,8 +167,8 @@ enum Verdict {
     Before,
     /// The path has its target state, but is another file than the other names of its group; that may be its old state, too.
     Apart { as_before: bool },
-    /// Neither.
-    Other,
+    /// Neither, but this.
+    Other(Option<Box<Entry>>),
 }
 
 /// The names of each file of the target that has several.
@@ -212,7 +211,7 @@ impl Eye<'_> {
             // What was put back lets its owner in no more; it was compared when it was written.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(Verdict::Right),
             // A socket, for example, in the place of a file is no error of reading.
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => return Ok(Verdict::Other),
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => return Ok(Verdict::Other(None)),
             Err(error) => return Err(error),
         };
         // What a directory that ignores case shows for a name that is gone is another path.
@@ -231,11 +230,11 @@ impl Eye<'_> {
             return Ok(Verdict::Right);
         }
         // Content is digested as each side has it.
-        let live = self.state(&step.change.path, to.and_then(Entry::content))?;
-        Ok(match is_like(to, live.as_ref()) {
+        let as_it_was = self.state(&step.change.path, to.and_then(Entry::content))?;
+        Ok(match is_like(to, as_it_was.as_ref()) {
             as_before if is_right => Verdict::Apart { as_before },
             true => Verdict::Before,
-            false => Verdict::Other,
+            false => Verdict::Other(live.map(Box::new)),
         })
     }
 

@@ -142,6 +142,7 @@ pub fn begin(store: &Store, world: Services<'_>, request: BeginRequest<'_>) -> R
             (world.clock.now(), world.uid),
         )
     };
+    world.observer.reached("session-begun");
     let taken = match freeze(store, &capture, world.observer, world.entropy) {
         Ok(SnapshotAttempt {
             frozen: Some(frozen), ..

@@ -1,6 +1,6 @@
 //! Checkpoints of a running session: requested ones, and those that are taken when something changed.
 
-use super::deferred_baseline::wait_for_baseline;
+use super::deferred_baseline::{awaited, wait_for_baseline};
 use super::end::same_mounts;
 use super::select::last_pruned;
 use super::watcher::{self, Answer};
@@ -11,6 +11,10 @@ use crate::model::{
     AgentEvent, AgentRef, CallRef, Operation, ProcessRef, SnapshotId, SnapshotKind, SnapshotRecord,
 };
 use crate::store::{InstanceRow, LockGuard, LockedObject, SnapshotRow, Store, StoreError};
+use settings_redaction::redact_lines;
+
+/// Replacement of a word of a message that looks like a secret.
+const HIDDEN: &str = "(hidden)";
 
 /// Name, message and tool call of a checkpoint.
 #[derive(Clone, Copy, Debug, Default)]
@@ -86,11 +90,13 @@ struct Attempt<'a> {
 impl Attempt<'_> {
     fn run<T>(&self, take: impl FnOnce(&Request<'_>) -> Result<T, CaptureError>) -> Result<T, SessionError> {
         let (mark, row, world) = (self.mark, self.row, self.world);
+        // Agents write it as they write prompts.
+        let message = mark.message.map(|message| redact_lines(message, HIDDEN));
         let event = mark.operation(self.since, None);
         let request = Request {
             workspace: row.workspace.as_deref(),
             name: mark.name,
-            message: mark.message,
+            message: message.as_deref(),
             call: mark.call(),
             since: Some(self.since),
             then: event.as_ref().map(|event| (world.clock, event)),
@@ -141,7 +147,7 @@ fn own_name(store: &Store, row: &InstanceRow, name: &str) -> Result<LockGuard, S
 }
 
 /// Takes a checkpoint like [`checkpoint`]; `None` if nothing changed since the last snapshot, unless the request wants one beside the
-/// baseline, and `None` if the baseline failed: the first snapshot of a session stores everything, which only a baseline does within its
+/// baseline, and `None` if the baseline is missing: the first snapshot of a session stores everything, which only a baseline does within its
 /// limits. The event of the request is recorded in all cases, and also if the checkpoint fails.
 ///
 /// # Errors
@@ -163,7 +169,7 @@ pub fn checkpoint_if_changed(
     };
     let is_enough = |last: &SnapshotRow| !(mark.beside_baseline && last.kind == SnapshotKind::Baseline);
     let taken = match last.filter(is_enough) {
-        None if lacks_failed_baseline(store, row)? => append(None).map(|()| None).map_err(Into::into),
+        None if lacks_baseline(store, row)? => append(None).map(|()| None).map_err(Into::into),
         None => checkpoint(store, world, row, mark).map(Some),
         Some(last) => {
             let last = store.record(&last.id)?;
@@ -213,13 +219,18 @@ fn unless_same(
     Ok(taken)
 }
 
-/// Returns true if a session has no snapshot because its baseline failed. One that is stored behind the session has not been tried yet.
-fn lacks_failed_baseline(store: &Store, row: &InstanceRow) -> Result<bool, StoreError> {
+/// Returns true if a session has no snapshot, and its baseline is not on its way: it failed, or the process that took it was killed.
+fn lacks_baseline(store: &Store, row: &InstanceRow) -> Result<bool, StoreError> {
     let catalog = store.catalog();
-    Ok(catalog.snapshots(&row.id)?.is_empty() && catalog.was_captured(&row.id)?)
+    if !catalog.snapshots(&row.id)?.is_empty() {
+        return Ok(false);
+    }
+    // The process that takes it holds the lock, and one that is stored behind the session has a frozen snapshot.
+    Ok(catalog.was_captured(&row.id)? || !store.instance_locked(&row.id)? && awaited(store, row)?.is_empty())
 }
 
-/// Takes the baseline of a session that began without one because it failed, within `limits`. `None` for any other session.
+/// Takes the baseline of a session that began without one, within `limits`. `None` for any other session. The first snapshot of a session
+/// is its baseline: what a restore goes back to.
 ///
 /// # Errors
 /// [`SessionError::Capture`]; [`SessionError::Store`].
@@ -229,8 +240,16 @@ pub fn baseline_again(
     row: &InstanceRow,
     limits: Limits,
 ) -> Result<Option<Captured>, SessionError> {
-    if !lacks_failed_baseline(store, row)? || row.mounts.is_empty() {
+    if row.mounts.is_empty() || !lacks_baseline(store, row)? {
         return Ok(None);
+    }
+    // The session has run without one, which nobody has recorded.
+    if !store.catalog().was_captured(&row.id)? {
+        let killed = Operation::CaptureFailed {
+            kind: SnapshotKind::Baseline,
+            error: "the process that took it was killed".to_owned(),
+        };
+        store.append(world.clock.now(), world.uid, &row.id, killed)?;
     }
     let request = Request {
         workspace: row.workspace.as_deref(),

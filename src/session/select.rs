@@ -508,7 +508,16 @@ pub fn check_name(name: &str) -> Result<(), SessionError> {
 
 /// Returns the problem with `name` as the name of a checkpoint or branch; `None` if it is valid.
 pub(super) fn name_fault(name: &str) -> Option<&'static str> {
-    const TAKEN: [&str; 6] = ["baseline", "checkpoint", "closing", "emergency", "now", "latest"];
+    // `mount` shows the latest session of the current directory as `here`.
+    const TAKEN: [&str; 7] = [
+        "baseline",
+        "checkpoint",
+        "closing",
+        "emergency",
+        "here",
+        "now",
+        "latest",
+    ];
     const IDS: [&str; 5] = ["sn-", "rc-", "ar-", "jk-", "fk-"];
     let letter = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     match name.bytes().next() {

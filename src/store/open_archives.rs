@@ -1,6 +1,6 @@
 //! Archives that are open in this process. What two snapshots need is opened once, and its index decoded once.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::archive::{Archive, ArchiveError};
@@ -60,8 +60,8 @@ impl OpenArchives {
         if state.guards == 0 {
             return;
         }
-        let is_other = |kept: &Arc<Archive>| !archives.iter().any(|archive| Arc::ptr_eq(kept, archive));
-        state.kept.retain(is_other);
+        let own: HashSet<*const Archive> = archives.iter().map(Arc::as_ptr).collect();
+        state.kept.retain(|kept| !own.contains(&Arc::as_ptr(kept)));
         let mut room = MOST.saturating_sub(archives.len());
         let mut blobs: usize = archives.iter().map(|archive| archive.blobs().len()).sum();
         let stay = state.kept.iter().rev().take_while(|archive| {

@@ -33,6 +33,23 @@ fn a_file_of_holes_larger_than_the_disk_comes_back() {
     let after = fs::metadata(project.join("huge")).unwrap();
     assert_eq!((before.len(), before.mode()), (after.len(), after.mode()));
     assert!(after.blocks() < 2048, "{} blocks", after.blocks());
+    // What looks at it reads no holes, and a copy has them too.
+    let limited = |words: &[&str]| {
+        let command = sandbox.command(words).inside(&project);
+        let limit = ["sh", "-c", "ulimit -t 30; exec \"$0\" \"$@\""];
+        let scratch = sandbox.scratch("copies");
+        fs::create_dir_all(&scratch).unwrap();
+        command.with("TMPDIR", scratch).through(&limit).run()
+    };
+    limited(&["log", "huge"]).ok();
+    limited(&["blame", "huge"]).shows("huge");
+    let shown = limited(&["edit", "huge", "--tool", "stat -c '%s %b'"]).ok();
+    let sizes = String::from_utf8_lossy(&shown.stdout).into_owned();
+    let copy: Vec<u64> = sizes
+        .split_whitespace()
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    assert!(copy[0] == 4 << 40 && copy[1] < 2048, "{shown}");
 }
 
 #[test]

@@ -244,6 +244,71 @@ fn a_baseline_that_failed_is_said_once_and_tried_again_at_the_next_event() {
     }
 }
 
+/// Kills the hook of an event once its session is recorded, and before the baseline is.
+fn killed_in_the_baseline(sandbox: &Sandbox, project: &Path) {
+    let event = sandbox.scratch("start");
+    let what = json!({"session_id": "session-1", "cwd": project, "hook_event_name": "SessionStart"});
+    fs::write(&event, what.to_string()).unwrap();
+    let script = format!("exec \"$@\" < '{}'", event.display());
+    let hook = sandbox.command(["hook", "run", "claude", "SessionStart"]);
+    let hook = hook.with("JACKIN_RECOVERY_FAIL_AT", "session-begun");
+    let run = hook.through(&["sh", "-c", &script, "sh"]).run();
+    assert_eq!(run.exit(), None, "{run}");
+}
+
+/// The last turn of a session, in which the agent makes a file.
+fn turn_that_makes(sandbox: &Sandbox, project: &Path) {
+    say(sandbox, "UserPromptSubmit", project, &json!({"prompt": "make it"})).ok();
+    bash(sandbox, project, "echo > made", "t").ok();
+    fs::write(project.join("made"), "by the agent\n").unwrap();
+    for event in ["Stop", "SessionEnd"] {
+        say(sandbox, event, project, &json!({})).ok();
+    }
+}
+
+#[test]
+fn a_baseline_whose_hook_was_killed_is_taken_at_the_next_event() {
+    for event in ["UserPromptSubmit", "PreToolUse", "Stop"] {
+        let (sandbox, project) = workspace("");
+        let earlier = sandbox.launch(&project, "echo done > work");
+        killed_in_the_baseline(&sandbox, &project);
+        let what = json!({"prompt": "x", "tool_name": "Bash", "tool_input": {"command": "rm x"}});
+        say(&sandbox, event, &project, &what).ok();
+        let newest = &listed(&sandbox)[0];
+        assert_ne!(newest.id, earlier);
+        let kinds: Vec<&str> = newest.snapshots.iter().map(|one| one.kind.as_str()).collect();
+        assert_eq!(kinds, ["baseline"], "{event}");
+        turn_that_makes(&sandbox, &project);
+        // Its own work goes, and that of the session before it stays.
+        sandbox
+            .command(["restore", "--yes"])
+            .inside(&project)
+            .by_the_operator()
+            .run()
+            .ok();
+        assert!(
+            !project.join("made").exists() && project.join("work").exists(),
+            "{event}"
+        );
+        sandbox
+            .jackin(["log"])
+            .ok()
+            .shows("the process that took it was killed");
+    }
+}
+
+#[test]
+fn a_checkpoint_by_name_takes_the_baseline_that_was_killed() {
+    let (sandbox, project) = workspace("");
+    killed_in_the_baseline(&sandbox, &project);
+    let id = listed(&sandbox)[0].id.clone();
+    sandbox.jackin(["checkpoint", &id, "--name", "own"]).ok();
+    assert_eq!(kinds(&sandbox), ["checkpoint", "baseline"]);
+    turn_that_makes(&sandbox, &project);
+    sandbox.restore(&id, &[]);
+    assert!(!project.join("made").exists());
+}
+
 #[test]
 fn what_is_no_event_is_said_and_changes_nothing() {
     let (sandbox, project) = workspace("");

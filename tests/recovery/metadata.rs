@@ -346,6 +346,40 @@ fn another_group_gets_no_rights_that_it_did_not_have() {
 }
 
 #[test]
+fn what_is_changed_later_stays_also_where_a_restore_was_not_exact() {
+    let (true, Some(sandbox)) = (is_root(), Sandbox::unprivileged()) else {
+        return skip("an ordinary user", "only root can give files to others");
+    };
+    let project = sandbox.project("inexact");
+    Build::at(&project)
+        .file("f", "one\n")
+        .file("g", "two\n")
+        .file("h", "three\n");
+    sandbox.give(&project);
+    // Only root could give them back to root.
+    for name in ["f", "h"] {
+        std::os::unix::fs::chown(project.join(name), Some(0), Some(0)).unwrap();
+    }
+    let id = sandbox.launch(&project, "rm -f f h; chmod 600 g");
+    let run = sandbox.jackin(["restore", &id, "--yes"]).code(6);
+    run.has("owner 0:0 could not be set");
+    // What the restore left is its own state: nothing of it is a later edit.
+    let again = sandbox.restore_in_part(&id, &[]);
+    again.conflicted::<&str>(&[]);
+    for name in ["f", "g"] {
+        fs::set_permissions(project.join(name), fs::Permissions::from_mode(0o640)).unwrap();
+    }
+    sandbox.restore_in_part(&id, &[]).conflicted(&["f", "g"]);
+    assert_eq!(mode(&project.join("f")), 0o640);
+    assert_eq!(mode(&project.join("g")), 0o640);
+    let wanted = sandbox.restore_in_part(&id, &["--overwrite-later-edits"]);
+    wanted.conflicted::<&str>(&[]);
+    assert_eq!(mode(&project.join("f")), 0o644);
+    sandbox.undo(&id);
+    assert_eq!(mode(&project.join("f")), 0o640);
+}
+
+#[test]
 fn without_access_lists_the_mask_of_one_is_no_right_of_the_group() {
     if !is_root() || tool("setfacl").is_none() {
         return skip("access lists", "only root can mount, and setfacl is needed");

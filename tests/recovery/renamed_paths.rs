@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::support::build::Build;
 use crate::support::compare::assert_same_tree;
+use crate::support::machine::run_tool;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -64,6 +66,36 @@ fn a_rename_over_another_file_means_both() {
         "mv old.txt t; mv taken.txt old.txt; mv t taken.txt",
         &["old.txt", "taken.txt"],
     );
+}
+
+#[test]
+fn a_part_of_a_git_directory_that_moved_means_all_of_it() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("moved-repository");
+    Build::at(&project).file("repo/f", "one\n");
+    let git = "git -c user.name=a -c user.email=a@example.com -C repo";
+    let sh = |script: &str| {
+        run_tool(Command::new("sh").args(["-ec", script]).current_dir(&project));
+    };
+    sh(&format!(
+        "{git} init -q -b main; {git} add -A; {git} commit -qm one"
+    ));
+    let id = sandbox.launch(&project, "mv repo d1");
+    let works = |place: &str| sh(&format!("git -C {place} log --oneline && git -C {place} fsck"));
+    for path in [
+        "repo/.git/HEAD",
+        "repo/.git/refs",
+        "d1/.git/refs/heads/main",
+        "d1/.git/config",
+        "d1/.git/objects",
+    ] {
+        sandbox.restore(&id, &[path]);
+        works("repo");
+        assert!(!project.join("d1/.git").exists(), "{path}");
+        sandbox.undo(&id);
+        works("d1");
+        assert!(!project.join("repo").exists(), "{path}");
+    }
 }
 
 #[test]

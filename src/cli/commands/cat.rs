@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::io;
 
 use clap::{Args, ValueHint};
 
@@ -168,23 +168,17 @@ fn stop_if_asked(context: &Context<'_>) -> Result<(), CliError> {
     }
 }
 
-/// Writes all files into one; blocks of zeros become holes.
+/// Writes all files into one.
 fn write(context: &Context<'_>, found: &StoredFiles, file: &mut File) -> Result<(), CliError> {
     let mut end = 0;
     for stored in &found.files {
-        let mut failed: Result<(), io::Error> = Ok(());
-        found.stream(stored, &mut |block| {
-            let is_hole = block.len() > 1 && block.iter().all(|byte| *byte == 0);
-            failed = match is_hole {
-                true => file.seek(SeekFrom::Current(block.len() as i64)).map(|_| ()),
-                false => file.write_all(block),
-            };
-            end += block.len() as u64;
-            failed.is_ok() && !context.interrupts.requested()
-        })?;
+        let written = found.write_to(stored, file, &|| !context.interrupts.requested())?;
         stop_if_asked(context)?;
-        failed.map_err(|error| CliError::new(ErrorKind::Io, "the file cannot be written").because(error))?;
+        end += written.map_err(unwritten)?;
     }
-    file.set_len(end)
-        .map_err(|error| CliError::new(ErrorKind::Io, "the file cannot be written").because(error))
+    file.set_len(end).map_err(unwritten)
+}
+
+fn unwritten(error: io::Error) -> CliError {
+    CliError::new(ErrorKind::Io, "the file cannot be written").because(error)
 }

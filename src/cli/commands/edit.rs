@@ -1,6 +1,5 @@
 //! `edit`: a stored file beside the live one, in the operator's editor.
 
-use std::io::Write as _;
 use std::path::Path;
 
 use clap::Args;
@@ -80,15 +79,11 @@ impl Command for EditArgs {
         let name = file.path.file_name().unwrap_or_default();
         let below = Path::new(found.target.id.as_str()).join(name);
         let (mut copy, stored) = directory.file(&below, READ_ONLY)?;
-        let mut written = Ok(());
-        found.stream(file, &mut |block| {
-            written = copy.write_all(block);
-            written.is_ok() && !context.interrupts.requested()
-        })?;
-        written.map_err(unwritable)?;
+        let written = found.write_to(file, &mut copy, &|| !context.interrupts.requested())?;
         if context.interrupts.requested() {
             return Err(CliError::new(ErrorKind::Interrupted, "interrupted"));
         }
+        written.and_then(|end| copy.set_len(end)).map_err(unwritable)?;
         let why = match found.live(file) {
             LiveFile::Regular => None,
             LiveFile::Missing => Some("does not exist now"),

@@ -18,6 +18,10 @@ pub(in crate::cli) fn tell_left(context: &Context<'_>, left: &[String]) {
 /// Describes how an interrupted restore was cleaned up.
 pub(in crate::cli) fn what_was_cleared(done: &Cleared) -> String {
     let id = &done.intent.instance;
+    let files = match done.left.is_empty() {
+        true => "its staging files are removed",
+        false => "some of its staging files stay",
+    };
     match done.decision {
         Some(Decision::Commit) if done.is_recorded_now => {
             format!("An interrupted restore of {id} was already complete; its receipt is written now.")
@@ -26,10 +30,10 @@ pub(in crate::cli) fn what_was_cleared(done: &Cleared) -> String {
             format!("A restore of {id} was already complete and recorded; only cleanup was left.")
         }
         Some(Decision::Abort) => {
-            format!("An interrupted restore of {id} was already rolled back; its staging files are removed.")
+            format!("An interrupted restore of {id} was already rolled back; {files}.")
         }
         Some(Decision::Left) => format!("An interrupted restore of {id} was discarded."),
-        None => format!("An interrupted restore of {id} had changed nothing; its staging files are removed."),
+        None => format!("An interrupted restore of {id} had changed nothing; {files}."),
     }
 }
 

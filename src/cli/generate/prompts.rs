@@ -26,7 +26,8 @@ pub(super) const ALL: [Prompt; 2] = [
         name: "changes",
         description: "Show what changed in this session, with deleted and ignored files",
         hint: "[path ...]",
-        tools: "Bash(jackin-recovery diff:*)",
+        // No other form: `--tool` runs any program.
+        tools: "Bash(jackin-recovery diff --name-status:*)",
         text: include_str!("prompts/changes.md"),
     },
     Prompt {
@@ -34,7 +35,7 @@ pub(super) const ALL: [Prompt; 2] = [
         description: "Restore the files as they were before your last change, or before a named checkpoint",
         hint: "[checkpoint]",
         tools: "mcp__plugin_jackin-recovery_jackin-recovery__snapshot_list, \
-                mcp__plugin_jackin-recovery_jackin-recovery__snapshot_diff, Bash(jackin-recovery diff:*)",
+                mcp__plugin_jackin-recovery_jackin-recovery__snapshot_diff",
         text: include_str!("prompts/undo.md"),
     },
 ];

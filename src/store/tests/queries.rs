@@ -241,6 +241,7 @@ fn restores_are_told_newest_first() {
         unlocked: false,
         changed: vec![crate::model::PathChange {
             composed: None,
+            left: None,
             mount: "project".to_owned(),
             path: crate::model::RelPath::new(b"caf\xe9/\n").unwrap(),
             act: crate::model::PathAct::Deleted,

@@ -18,6 +18,19 @@ const LINE: usize = 200;
 /// Maximum length of a whole text, in characters.
 const WHOLE: usize = 20_000;
 
+/// Number of characters of a text that are searched for secrets, for each one that may be recorded. A pasted file has millions.
+const SEARCHED: usize = 4;
+
+/// Returns the beginning of a text, which ends between two words, if there is a place between two.
+fn beginning(text: &str, most: usize) -> &str {
+    let Some((end, _)) = text.char_indices().nth(most) else {
+        return text;
+    };
+    let part = text.get(..end).unwrap_or_default();
+    let word = part.rfind(char::is_whitespace);
+    word.and_then(|end| part.get(..end)).unwrap_or(part)
+}
+
 /// Returns the part of a text that is recorded; `None` if nothing is.
 pub(super) fn text(text: &str, wanted: Prompts) -> Option<String> {
     let mut lines = text.lines().map(str::trim_end);
@@ -25,9 +38,12 @@ pub(super) fn text(text: &str, wanted: Prompts) -> Option<String> {
         Prompts::Off => return None,
         Prompts::FirstLine => {
             let first = lines.find(|line| !line.is_empty())?;
-            (redact_text(first, HIDDEN), LINE)
+            (redact_text(beginning(first, SEARCHED * LINE), HIDDEN), LINE)
         }
-        Prompts::Full => (redact_lines(text, HIDDEN), WHOLE),
+        Prompts::Full => {
+            let text = beginning(text, SEARCHED * WHOLE);
+            (redact_lines(text, HIDDEN), WHOLE)
+        }
     };
     Some(recorded.chars().take(most).collect::<String>()).filter(|text| !text.trim().is_empty())
 }
@@ -105,6 +121,10 @@ mod tests {
             "\nfix the login test\nwith token (hidden)"
         );
         assert_eq!(text(" \n\n", Prompts::FirstLine), None);
+        // What is behind the part that is searched is not recorded, and no word is cut in two.
+        let pasted = format!("{}ghp_0123456789abcdef {}", "x".repeat(780), "word ".repeat(1_000_000));
+        let recorded = text(&pasted, Prompts::FirstLine).unwrap();
+        assert!(recorded.chars().count() <= 200 && !recorded.contains("ghp"), "{recorded}");
         let long = "word ".repeat(100);
         assert_eq!(text(&long, Prompts::FirstLine).unwrap().chars().count(), 200);
     }
