@@ -100,8 +100,8 @@ pub struct PathChange {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub composed: Option<Recorded>,
-    /// What the restore left there where it could not set owner, mode, attributes or flags as in the target snapshot: an entry as in a
-    /// manifest, in base64, of which only these count.
+    /// Owner, mode, attributes and flags that the restore left where it could not set those of the target snapshot: an entry as in a
+    /// manifest, in base64, whose content does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub left: Option<Recorded>,

@@ -243,7 +243,7 @@ pub fn baseline_again(
     if row.mounts.is_empty() || !lacks_baseline(store, row)? {
         return Ok(None);
     }
-    // The session has run without one, which nobody has recorded.
+    // The session has run without one, and the killed process recorded nothing.
     if !store.catalog().was_captured(&row.id)? {
         let killed = Operation::CaptureFailed {
             kind: SnapshotKind::Baseline,

@@ -258,7 +258,13 @@ fn killed_in_the_baseline(sandbox: &Sandbox, project: &Path) {
 
 /// The last turn of a session, in which the agent makes a file.
 fn turn_that_makes(sandbox: &Sandbox, project: &Path) {
-    say(sandbox, "UserPromptSubmit", project, &json!({"prompt": "make it"})).ok();
+    say(
+        sandbox,
+        "UserPromptSubmit",
+        project,
+        &json!({"prompt": "make it"}),
+    )
+    .ok();
     bash(sandbox, project, "echo > made", "t").ok();
     fs::write(project.join("made"), "by the agent\n").unwrap();
     for event in ["Stop", "SessionEnd"] {
