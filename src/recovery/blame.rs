@@ -201,7 +201,7 @@ impl Tracer<'_> {
             traced = Some(Traced {
                 last: rename.before,
                 there: None,
-                targets: HashMap::new(),
+                targets: self.absences(host, rename.at)?,
                 ..earlier
             });
             renamed = Some(rename);
@@ -248,6 +248,26 @@ impl Tracer<'_> {
             }
         }
         Ok(traced)
+    }
+
+    /// Returns the snapshots among the first `until` moments that files were restored to, and in which the path is absent.
+    fn absences(
+        &mut self,
+        host: &Path,
+        until: usize,
+    ) -> Result<HashMap<SnapshotId, (Version, Body)>, RecoveryError> {
+        let log = self.log;
+        let mut found = HashMap::new();
+        for moment in log.moments().iter().take(until) {
+            let mut targets = self.restores.iter();
+            if targets.any(|(_, restore)| restore.target == moment.snapshot)
+                && let Some(version @ Version::Absent) = self.version(&moment.snapshot, host)?
+            {
+                let empty = Body::all_of(Ok(Vec::new()), 0);
+                found.insert(moment.snapshot.clone(), (version, empty));
+            }
+        }
+        Ok(found)
     }
 
     /// Returns the last rename to the path in the first `until` moments from a path that was there.

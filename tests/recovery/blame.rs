@@ -190,6 +190,22 @@ fn sessions_restores_and_renames_are_followed() {
 }
 
 #[test]
+fn a_new_name_that_a_restore_removed_was_not_removed_by_the_operator() {
+    let (sandbox, project) = workspace();
+    fs::write(project.join("f"), "one\ntwo\n").unwrap();
+    let id = sandbox.launch(&project, "mv f h");
+    sandbox.restore(&id, &[]);
+    let check = || {
+        let changes = blamed(&sandbox, &project, "h")["changes"].clone();
+        let last = changes.as_array().unwrap().last().unwrap();
+        assert_eq!((&last["change"], &last["by"]), (&"deleted".into(), &"restore".into()), "{changes:#}");
+    };
+    check();
+    sandbox.launch(&project, "true");
+    check();
+}
+
+#[test]
 fn a_file_that_was_renamed_back_and_forth_is_followed_in_bounded_work() {
     let (sandbox, project) = workspace();
     fs::write(project.join("e"), "one\ntwo\n").unwrap();

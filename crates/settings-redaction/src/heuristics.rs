@@ -120,7 +120,7 @@ pub(super) fn is_scheme(value: &str) -> bool {
 pub(super) fn is_short_password(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let ends = ["_pass", "-pass", "_pwd", "-pwd"];
-    matches!(name.as_str(), "pass" | "pwd") || ends.iter().any(|end| name.ends_with(end))
+    matches!(name.as_str(), "pass" | "pwd" | "sshpass") || ends.iter().any(|end| name.ends_with(end))
 }
 
 /// Returns true if what a password's name is set to is none: the number of a pass, or the working directory.

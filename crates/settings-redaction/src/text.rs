@@ -24,7 +24,7 @@ pub fn redact_text(line: &str, hidden: &str) -> String {
     redact_line(line, hidden, |_| false).0
 }
 
-/// Returns a text of several lines, each as [`redact_text`] returns it. A hidden value in quotes ends at the closing quote, also on another line;
+/// Returns a text of several lines, each as [`redact_text`] returns it; a line that ends in a backslash goes on in the next. A hidden value in quotes ends at the closing quote, also on another line;
 /// a private key in PEM form is replaced from its first to its last line.
 ///
 /// ```
@@ -35,6 +35,8 @@ pub fn redact_text(line: &str, hidden: &str) -> String {
 /// ```
 #[must_use]
 pub fn redact_lines(text: &str, hidden: &str) -> String {
+    // A shell reads a line that ends in a backslash together with the next one.
+    let text = &text.replace("\\\n", "");
     const KEY: &str = "PRIVATE KEY";
     let bounds = |line: &str, word: &str| {
         let at = line.find(word);
@@ -102,7 +104,11 @@ fn redact_line(line: &str, hidden: &str, closes: impl Fn(Open) -> bool) -> (Stri
     let mut at = 0;
     while at < words.len() {
         if let Some(value) = value_after(&words, at) {
-            if let Some(word) = shown.get_mut(value) {
+            // A header has several cookies.
+            let is_header = words.get(at).is_some_and(|word| is_cookie(word));
+            let rest = words.get(value..).unwrap_or_default().iter();
+            let more = rest.take_while(|word| is_header && word.ends_with(';')).count();
+            for word in shown.iter_mut().skip(value).take(1 + more) {
                 hidden.clone_into(word);
             }
             let name = words.get(at..value).unwrap_or_default().iter();
@@ -225,8 +231,8 @@ struct Takes {
     by_p: bool,
     /// With `-p` in a word of its own, it asks for the password, and the next word is something else.
     asks: bool,
-    /// A password with `-a`.
-    by_a: bool,
+    /// The short flag whose next word is a password: `-a` of redis-cli.
+    flag: Option<&'static str>,
 }
 
 /// The program that a list of arguments belongs to.
@@ -271,9 +277,14 @@ impl Takes {
         let is_mysql = matches!(program, "mysql" | "mysqldump" | "mysqladmin" | "mariadb");
         Self {
             login: matches!(program, "curl" | "wget" | "http" | "https" | "ab"),
-            by_p: is_mysql || program == "sshpass",
+            by_p: is_mysql || matches!(program, "sshpass" | "7z" | "7za" | "twine"),
             asks: is_mysql,
-            by_a: program == "redis-cli",
+            flag: match program {
+                "redis-cli" => Some("-a"),
+                "zip" | "unzip" | "sqlcmd" => Some("-P"),
+                "ldapsearch" | "ldapadd" | "ldapmodify" | "ldapdelete" => Some("-w"),
+                _ => None,
+            },
         }
     }
 
@@ -282,7 +293,7 @@ impl Takes {
             login: self.login || other.login,
             by_p: self.by_p || other.by_p,
             asks: self.asks || other.asks,
-            by_a: self.by_a || other.by_a,
+            flag: self.flag.or(other.flag),
         }
     }
 
@@ -394,7 +405,7 @@ fn is_argument(words: &[&str], at: usize, takes: Takes, strictness: Strictness) 
             .strip_prefix("-u")
             .is_some_and(|login| !login.starts_with(' ') && is_login("-u", login))
         || takes.by_p && (is_apart || word.starts_with("-p") && word.len() > 2)
-        || takes.by_a && before == "-a"
+        || takes.flag.is_some_and(|flag| flag == before)
         || before.ends_with("secret_access_key")
 }
 
@@ -426,13 +437,20 @@ fn last(words: &[String]) -> String {
     words.last().cloned().unwrap_or_default()
 }
 
-/// Returns the position of the word that the one at `at` says is a secret: after `password:`, `password =`, `password is`, or the scheme of an
-/// `Authorization:`.
+/// Returns true for the name of a header with cookies, of which each is a secret.
+fn is_cookie(word: &str) -> bool {
+    let name = word.trim_end_matches(':');
+    let name = name.trim_start_matches(|c: char| !c.is_alphanumeric());
+    name.eq_ignore_ascii_case("cookie")
+}
+
+/// Returns the position of the word that the one at `at` says is a secret: after `password:`, `password =`, `password =>`, `password is`, or
+/// the scheme of an `Authorization:`.
 fn value_after(words: &[&str], at: usize) -> Option<usize> {
     let word = words.get(at)?;
     let name = word.trim_end_matches([':', '=']);
     let name = name.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let is_header = name.eq_ignore_ascii_case("authorization") || name.eq_ignore_ascii_case("cookie");
+    let is_header = name.eq_ignore_ascii_case("authorization") || is_cookie(word);
     let before = at.checked_sub(1).and_then(|at| words.get(at));
     let is_secret_key = name.eq_ignore_ascii_case("key") && before.is_some_and(|word| is_of_secret_key(word));
     if !is_header && !is_secret_key && !names_secret(&name.to_ascii_lowercase()) {
@@ -440,10 +458,12 @@ fn value_after(words: &[&str], at: usize) -> Option<usize> {
     }
     let mut value = at + 1;
     if !word.ends_with([':', '=']) {
-        if !matches!(words.get(value), Some(&(":" | "=" | "is"))) {
-            return None;
+        match words.get(value)? {
+            &(":" | "=" | "is" | "=>" | "->") => value += 1,
+            // `API_KEY ="…"`
+            word if word.len() > 1 && word.starts_with('=') && !word.starts_with("==") => return Some(value),
+            _ => return None,
         }
-        value += 1;
     }
     let scheme = words.get(value)?.to_ascii_lowercase();
     if matches!(scheme.as_str(), "bearer" | "basic" | "token") {
@@ -597,6 +617,19 @@ mod tests {
             ("sshpass -p swordfish ssh host", "swordfish"),
             ("docker login -u bob -p swordfish", "swordfish"),
             ("redis-cli -a swordfish ping", "swordfish"),
+            ("zip -P swordfish a.zip a", "swordfish"),
+            ("unzip -q -P swordfish a.zip", "swordfish"),
+            ("7z x -pswordfish a.7z", "swordfish"),
+            ("twine upload -u me -p swordfish dist/x", "swordfish"),
+            ("ldapsearch -x -D cn=me -w swordfish", "swordfish"),
+            ("SSHPASS=swordfish sshpass -e ssh host", "swordfish"),
+            (
+                "curl -H 'Cookie: sid=a; other=swordfish; third=swordfish' https://x",
+                "swordfish",
+            ),
+            ("API_KEY =\"swordfish\"", "swordfish"),
+            ("'password' => 'swordfish',", "swordfish"),
+            ("set password -> swordfish", "swordfish"),
             ("openssl enc -pass pass:swordfish", "swordfish"),
             ("aws configure set aws_secret_access_key swordfish", "swordfish"),
             ("export API_KEY=abcd1234; run", "abcd1234"),
@@ -677,6 +710,8 @@ mod tests {
                 "…\nb",
             ),
             ("DB_PASSWORD='a\nb c\nd' run\nls", "DB_PASSWORD=…\n…\n… run\nls"),
+            ("mysql \\\n  -u root \\\n  -pswordfish\nls", "mysql -u root …\nls"),
+            ("PASSWORD=sword\\\nfish run", "PASSWORD=… run"),
             // Without a closing quote the value ends with its line.
             ("the password is 'a b\nls", "the password is …\nls"),
             ("a  b\n\nc", "a b\n\nc"),

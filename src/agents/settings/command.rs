@@ -68,12 +68,17 @@ pub(super) struct Call {
     pub(super) is_whole: bool,
 }
 
-/// Returns the call at the end of `command` that reports `event` to jackin, at any path. `None`: another command.
+/// Returns the call in `command` that reports `event` to jackin, at any path. Behind it may stand what an operator adds, such as `|| true`.
+/// `None`: another command.
 pub(super) fn call_in(command: &str, agent: Agent, event: &str) -> Option<Call> {
     let end = format!(" hook run {agent} {event}");
-    let before = command.trim().strip_suffix(&end)?;
+    let (before, behind) = command.trim().rsplit_once(&end)?;
+    if !behind.is_empty() && !behind.starts_with([' ', '\t', '\n', ';', '|', '&', '>', ')']) {
+        return None;
+    }
     let call = |line| {
         let (program, is_whole) = last_word(line)?;
+        let is_whole = is_whole && behind.is_empty();
         Some(Call { program, is_whole })
     };
     if let Some(line) = before.strip_suffix(" recovery").filter(|line| !line.is_empty()) {

@@ -372,12 +372,18 @@ fn what_our_restore_could_not_make_exact_is_ours_as_long_as_it_has_that_content(
         inexact: inexact.iter().map(|at| path(at)).collect(),
         ..seen(&[("p", "s"), ("gone", "s")])
     };
-    let differs = with_mode(file("r"), 0o600);
+    let differs = Entry {
+        uid: 12_345,
+        ..file("r")
+    };
     let told = |witness: &ChangeHistory, at: &str, now: Option<&Entry>| {
         witness.judge(&path(at), Some(&file("base")), now)
     };
     let witness = with(&["p", "gone"]);
     assert_eq!(told(&witness, "p", Some(&differs)), Verdict::Ours);
+    // The operator may have closed it.
+    let closed = with_mode(file("r"), 0o600);
+    assert_eq!(told(&witness, "p", Some(&closed)), Verdict::Later);
     assert_eq!(told(&witness, "p", Some(&file("edited"))), Verdict::Later);
     assert_eq!(told(&witness, "p", None), Verdict::Later);
     assert_eq!(told(&witness, "gone", Some(&file("r"))), Verdict::Later);

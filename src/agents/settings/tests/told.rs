@@ -5,7 +5,7 @@ use super::super::command::{Call, call_in};
 use crate::agents::Agent;
 
 #[test]
-fn ours_are_known_by_their_end_and_nothing_else_is() {
+fn ours_and_lines_that_call_us_are_known_and_nothing_else_is() {
     let known = |command: &str| call_in(command, Agent::Codex, "PreToolUse");
     for (command, program) in [
         (
@@ -53,6 +53,13 @@ fn ours_are_known_by_their_end_and_nothing_else_is() {
             "$HOME/bin/jackin",
         ),
         ("{ jackin recovery hook run codex PreToolUse", "jackin"),
+        ("jackin recovery hook run codex PreToolUse || true", "jackin"),
+        ("jackin recovery hook run codex PreToolUse 2>/dev/null", "jackin"),
+        ("jackin recovery hook run codex PreToolUse; date", "jackin"),
+        (
+            "/usr/bin/jackin recovery hook run codex PreToolUse && true",
+            "/usr/bin/jackin",
+        ),
     ] {
         let call = Call {
             program: program.to_owned(),
@@ -68,7 +75,8 @@ fn ours_are_known_by_their_end_and_nothing_else_is() {
         "/usr/bin/other hook run codex PreToolUse",
         "/usr/bin/jackin recovery hook run codex PostToolUse",
         "/usr/bin/jackin recovery hook run claude PreToolUse",
-        "/usr/bin/jackin recovery hook run codex PreToolUse && true",
+        "/usr/bin/jackin recovery hook run codex PreToolUse2",
+        "'/usr/bin/jackin recovery hook run codex PreToolUse'",
         "/usr/bin/jackin recovery unhook run codex PreToolUse",
         "echo \"jackin recovery hook run codex PreToolUse",
         "date; recovery hook run codex PreToolUse",
