@@ -483,7 +483,9 @@ fn begins_id(id: &str, kind: &str, wanted: &str) -> bool {
 /// # Errors
 /// [`SessionError::SessionName`] with the problem.
 pub fn check_session_name(name: &str) -> Result<(), SessionError> {
-    match name_fault(name) {
+    // `mount` shows the latest session of the current directory under it.
+    let is_taken = (name == "here").then_some("this word has another meaning");
+    match is_taken.or_else(|| name_fault(name)) {
         None => Ok(()),
         Some(why) => Err(SessionError::SessionName {
             name: name.to_owned(),
@@ -508,16 +510,7 @@ pub fn check_name(name: &str) -> Result<(), SessionError> {
 
 /// Returns the problem with `name` as the name of a checkpoint or branch; `None` if it is valid.
 pub(super) fn name_fault(name: &str) -> Option<&'static str> {
-    // `mount` shows the latest session of the current directory as `here`.
-    const TAKEN: [&str; 7] = [
-        "baseline",
-        "checkpoint",
-        "closing",
-        "emergency",
-        "here",
-        "now",
-        "latest",
-    ];
+    const TAKEN: [&str; 6] = ["baseline", "checkpoint", "closing", "emergency", "now", "latest"];
     const IDS: [&str; 5] = ["sn-", "rc-", "ar-", "jk-", "fk-"];
     let letter = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     match name.bytes().next() {

@@ -198,7 +198,11 @@ fn a_new_name_that_a_restore_removed_was_not_removed_by_the_operator() {
     let check = || {
         let changes = blamed(&sandbox, &project, "h")["changes"].clone();
         let last = changes.as_array().unwrap().last().unwrap();
-        assert_eq!((&last["change"], &last["by"]), (&"deleted".into(), &"restore".into()), "{changes:#}");
+        assert_eq!(
+            (&last["change"], &last["by"]),
+            (&"deleted".into(), &"restore".into()),
+            "{changes:#}"
+        );
     };
     check();
     sandbox.launch(&project, "true");

@@ -316,6 +316,9 @@ fn sessions_and_snapshots_have_their_words() {
     let elsewhere = sandbox.session(&other, |_| {});
     let id = sandbox.begin(sandbox.target(&shop));
     sandbox.jackin(["rename", &id, "fixes"]).ok();
+    // A name of its own for the latest session here.
+    let taken = sandbox.jackin(["rename", &id, "here"]).code(2);
+    taken.has("this word has another meaning");
     let Some(mounted) = Mounted::start(&sandbox, &shop, &[]) else {
         return;
     };

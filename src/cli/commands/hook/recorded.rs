@@ -122,9 +122,16 @@ mod tests {
         );
         assert_eq!(text(" \n\n", Prompts::FirstLine), None);
         // What is behind the part that is searched is not recorded, and no word is cut in two.
-        let pasted = format!("{}ghp_0123456789abcdef {}", "x".repeat(780), "word ".repeat(1_000_000));
+        let pasted = format!(
+            "{}ghp_0123456789abcdef {}",
+            "x".repeat(780),
+            "word ".repeat(1_000_000)
+        );
         let recorded = text(&pasted, Prompts::FirstLine).unwrap();
-        assert!(recorded.chars().count() <= 200 && !recorded.contains("ghp"), "{recorded}");
+        assert!(
+            recorded.chars().count() <= 200 && !recorded.contains("ghp"),
+            "{recorded}"
+        );
         let long = "word ".repeat(100);
         assert_eq!(text(&long, Prompts::FirstLine).unwrap().chars().count(), 200);
     }
