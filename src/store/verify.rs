@@ -123,7 +123,7 @@ impl Store {
 }
 
 impl Store {
-    /// Returns the ids of all records, the newest first: neighbours need nearly the same archives. Those that the catalog does not know
+    /// Returns the ids of all records, the newest first: neighbors need nearly the same archives. Those that the catalog does not know
     /// are the last.
     fn ids_as_stored(&self) -> Result<Vec<SnapshotId>, StoreError> {
         let mut ids = self.record_ids()?;
