@@ -1,3 +1,5 @@
+//! Archives that several snapshots need are opened once, and few stay open.
+
 use std::sync::Arc;
 
 use super::{Place, snapshot};
