@@ -146,6 +146,20 @@ pub fn is_git_directory(manifest: &Manifest, path: &RelPath) -> bool {
     dir.is_some_and(|dir| is_repository(dir) || (has_head(dir) && dir.named(b"commondir").is_some()))
 }
 
+/// Returns the outermost directory named `.git` that a path is or is in.
+#[must_use]
+pub fn dot_git_above(path: &RelPath) -> Option<RelPath> {
+    let mut end = 0;
+    for part in path.parts() {
+        end += part.len();
+        if is_dot_git(part) {
+            return RelPath::new(path.as_bytes().get(..end)?).ok();
+        }
+        end += 1;
+    }
+    None
+}
+
 /// Returns the git directory that has the branches and the configuration of another one: `worktrees/NAME` lies in the one that all work trees
 /// share.
 #[must_use]

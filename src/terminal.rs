@@ -38,7 +38,7 @@ pub use terminal_info::{ColorMode, Facts, Verbosity};
 #[cfg(feature = "tui")]
 pub use tty::Tty;
 
-pub use crate::display::{sanitize, shell, size};
+pub use crate::display::{HIDDEN, sanitize, shell, size};
 use crate::environment::Environment;
 use crate::process::Patience;
 use log::Level;

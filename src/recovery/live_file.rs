@@ -3,10 +3,11 @@
 use std::io;
 
 use super::path_history::{Loaded, WholeReason, text};
+use crate::capture::ContentSource;
 use crate::diff::{MAX_TEXT, is_secret_path};
 use crate::model::{Content, Coverage, Entry, EntryKind, Hasher, RelPath};
 use handle_fs::remote::Transports;
-use handle_fs::{File, NodeKind, Root};
+use handle_fs::{File, NodeKind, Root, Stat};
 
 /// The file as it is now.
 pub(super) enum Live {
@@ -64,50 +65,22 @@ pub(super) fn read_live(
                 Some(EntryKind::File(content)) if content.size == stat.size => Some(*content),
                 _ => None,
             };
-            if stat.size > MAX_TEXT && known.is_none() {
-                return other(Err(WholeReason::Large));
-            }
-            let mut hasher = known.map(|content: Content| Hasher::new(content.method, content.size));
-            let mut bytes = Vec::new();
-            let mut room = vec![0; 1 << 20];
-            // Of a large file only the digest counts, and holes are not read for it.
-            let holes = match stat.size > MAX_TEXT {
-                true => holes(&file, stat.size)?,
-                false => Vec::new(),
-            };
-            let mut holes = holes.into_iter().peekable();
-            let mut at = 0;
-            loop {
-                if let Some((start, length)) = holes.next_if(|(start, _)| *start <= at) {
-                    let rest = (start + length).saturating_sub(at);
-                    if let Some(hasher) = &mut hasher {
-                        hasher.skip_zeros(rest);
-                    }
-                    at += rest;
-                    continue;
-                }
-                let most = holes.peek().map_or(u64::MAX, |(start, _)| start - at);
-                let most = usize::try_from(most).unwrap_or(usize::MAX).min(room.len());
-                let count = file.read_at(room.get_mut(..most).unwrap_or_default(), at)?;
-                let Some(read) = room.get(..count).filter(|read| !read.is_empty()) else {
-                    break;
+            if stat.size > MAX_TEXT {
+                return match known {
+                    Some(known) if has_content(file, &stat, known)? => same(),
+                    _ => other(Err(WholeReason::Large)),
                 };
-                at += count as u64;
-                if let Some(hasher) = &mut hasher {
-                    hasher.update(read);
-                }
-                if at <= MAX_TEXT {
-                    bytes.extend_from_slice(read);
-                }
             }
-            if let (Some(hasher), Some(known)) = (hasher, known)
-                && at == known.size
-                && hasher.finish() == known
-            {
-                return same();
-            }
-            match at > MAX_TEXT {
-                true => other(Err(WholeReason::Large)),
+            let Some(bytes) = read_text(&file)? else {
+                return other(Err(WholeReason::Large));
+            };
+            let is_same = known.is_some_and(|known| {
+                let mut hasher = Hasher::new(known.method, known.size);
+                hasher.update(&bytes);
+                bytes.len() as u64 == known.size && hasher.finish() == known
+            });
+            match is_same {
+                true => same(),
                 false => other(text(bytes)),
             }
         }
@@ -115,17 +88,25 @@ pub(super) fn read_live(
     }
 }
 
-/// Returns the holes in the first `size` bytes of a file, as (offset, length).
-fn holes(file: &File, size: u64) -> io::Result<Vec<(u64, u64)>> {
-    let (mut holes, mut at) = (Vec::new(), 0);
-    for (start, length) in handle_fs::data_segments(file, size)? {
-        if start > at {
-            holes.push((at, start - at));
+/// Returns true if a file has this content, and no more of it. Holes are not read.
+fn has_content(file: File, stat: &Stat, known: Content) -> io::Result<bool> {
+    let mut source = ContentSource::new(file, stat, Some(known.method))?;
+    let found = source.digest(|_| Ok(()))?;
+    Ok(found == known && !source.was_short() && source.file().stat()?.size == known.size)
+}
+
+/// Reads a file; `None` if it is larger than a text may be.
+fn read_text(file: &File) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    let mut room = vec![0; 1 << 20];
+    loop {
+        let count = file.read_at(&mut room, bytes.len() as u64)?;
+        match room.get(..count) {
+            Some(read) if !read.is_empty() => bytes.extend_from_slice(read),
+            _ => return Ok(Some(bytes)),
         }
-        at = start + length;
+        if bytes.len() as u64 > MAX_TEXT {
+            return Ok(None);
+        }
     }
-    if size > at {
-        holes.push((at, size - at));
-    }
-    Ok(holes)
 }

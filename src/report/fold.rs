@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::Change;
 use crate::contract::PrivateFiles;
 use crate::diff::{ChangeKind, is_secret_path};
+use crate::git_directories::dot_git_above;
 use crate::model::{Coverage, Entry, EntryKind, RelPath, directories_above};
 use git_reader::is_dot_git;
 
@@ -330,19 +331,14 @@ fn is_part_of(item: &Foldable<'_>, dir: &Foldable<'_>) -> bool {
 
 /// Returns the outermost git directory that a path is or is in.
 fn git_directory(path: &RelPath, repositories: &[&RelPath]) -> Option<RelPath> {
-    let mut end = 0;
-    for part in path.parts() {
-        end += part.len();
-        if is_dot_git(part) {
-            return RelPath::new(path.as_bytes().get(..end)?).ok();
-        }
-        end += 1;
-    }
     // A repository without a work tree; the root of a mount would fold everything.
-    let bare = repositories.iter().filter(|own| !own.is_root());
-    bare.filter(|own| path.is_within(own))
-        .min_by_key(|own| own.as_bytes().len())
-        .map(|own| (*own).clone())
+    let bare = || {
+        let all = repositories.iter().filter(|own| !own.is_root());
+        all.filter(|own| path.is_within(own))
+            .min_by_key(|own| own.as_bytes().len())
+            .map(|own| (*own).clone())
+    };
+    dot_git_above(path).or_else(bare)
 }
 
 /// Names of directories and files from which agents and git take orders.

@@ -16,12 +16,12 @@ use super::{
 };
 use crate::diff::{Change, ChangeKind, WithheldChange, WithheldKind, renames};
 use crate::display::size;
+use crate::git_directories::dot_git_above;
 use crate::model::{AsideAct, AsideStep, Composition, Coverage, MIXED, RelPath};
 use crate::restore::{
     Action, HeadMove, KeptPath, Location, LostKind, Outcome, Proposal, ProposedMount, Report, Step,
 };
 use crate::store::InstanceRow;
-use git_reader::is_dot_git;
 
 /// Result of a restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -537,7 +537,7 @@ impl MountPlan<'_> {
             let discards = told.discards_later_edit.is_some();
             // A later deletion lost no text, so that one note is enough for a whole directory.
             let is_deletion =
-                discards && change.kind == ChangeKind::Deleted && !change.path.parts().any(is_dot_git);
+                discards && change.kind == ChangeKind::Deleted && dot_git_above(&change.path).is_none();
             let stands_alone = discards && !is_deletion || names || is_composed || !is_usual;
             (*change, is_deletion, stands_alone)
         });

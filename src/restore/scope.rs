@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::databases::Databases;
 use crate::contract::PathGlob;
 use crate::diff::Change;
+use crate::git_directories::dot_git_above;
 use crate::model::{Entry, Manifest, RelPath};
-use git_reader::is_dot_git;
 
 /// Paths that a plan may touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -434,7 +434,7 @@ impl Scope {
                     if is_held(&held, one) && !is_held(&held, other) {
                         more.insert(other.clone());
                         // A part of a git directory that moved is of no use without the others, nor are they without it.
-                        if let (Some(own), Some(theirs)) = (git_directory(one), git_directory(other))
+                        if let (Some(own), Some(theirs)) = (dot_git_above(one), dot_git_above(other))
                             && own != theirs
                         {
                             more.extend([own, theirs].into_iter().filter(|git| !is_held(&held, git)));
@@ -442,7 +442,7 @@ impl Scope {
                     }
                     let below = held.range(one..).take_while(|top| top.is_within(one));
                     for top in below.filter(|top| *top != one) {
-                        let whole = git_directory(top).filter(|git| git.is_within(one));
+                        let whole = dot_git_above(top).filter(|git| git.is_within(one));
                         let top = whole.as_ref().unwrap_or(top);
                         let there = within(other, one, top).into_iter().chain([top.clone()]);
                         more.extend(there.filter(|there| changed.contains(there) && !is_held(&held, there)));
@@ -483,12 +483,6 @@ impl Scope {
             Self::Asked(_) => true,
         }
     }
-}
-
-/// Returns the outermost git directory that a path is in.
-fn git_directory(path: &RelPath) -> Option<RelPath> {
-    let is_git = |path: &RelPath| path.split().is_some_and(|(_, name)| is_dot_git(name.as_bytes()));
-    path.ancestors().chain([path.clone()]).find(is_git)
 }
 
 /// Returns true if a path is one of these or below one.

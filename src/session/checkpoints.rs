@@ -7,14 +7,12 @@ use super::watcher::{self, Answer};
 use super::{Services, SessionError};
 use crate::capture::{CaptureError, Captured, Limits, Request, has_changed, take, take_unless_same};
 use crate::diff::count_changes;
+use crate::display::HIDDEN;
 use crate::model::{
     AgentEvent, AgentRef, CallRef, Operation, ProcessRef, SnapshotId, SnapshotKind, SnapshotRecord,
 };
 use crate::store::{InstanceRow, LockGuard, LockedObject, SnapshotRow, Store, StoreError};
 use settings_redaction::redact_lines;
-
-/// Replacement of a word of a message that looks like a secret.
-const HIDDEN: &str = "(hidden)";
 
 /// Name, message and tool call of a checkpoint.
 #[derive(Clone, Copy, Debug, Default)]
@@ -169,7 +167,7 @@ pub fn checkpoint_if_changed(
     };
     let is_enough = |last: &SnapshotRow| !(mark.beside_baseline && last.kind == SnapshotKind::Baseline);
     let taken = match last.filter(is_enough) {
-        None if lacks_baseline(store, row)? => append(None).map(|()| None).map_err(Into::into),
+        None if is_baseline_due(store, row)? => append(None).map(|()| None).map_err(Into::into),
         None => checkpoint(store, world, row, mark).map(Some),
         Some(last) => {
             let last = store.record(&last.id)?;
@@ -219,8 +217,9 @@ fn unless_same(
     Ok(taken)
 }
 
-/// Returns true if a session has no snapshot, and its baseline is not on its way: it failed, or the process that took it was killed.
-fn lacks_baseline(store: &Store, row: &InstanceRow) -> Result<bool, StoreError> {
+/// Returns true if a session has no snapshot, and its baseline is not on its way: it failed, or the process that took it was killed. The next
+/// snapshot is to be the baseline.
+fn is_baseline_due(store: &Store, row: &InstanceRow) -> Result<bool, StoreError> {
     let catalog = store.catalog();
     if !catalog.snapshots(&row.id)?.is_empty() {
         return Ok(false);
@@ -240,7 +239,7 @@ pub fn baseline_again(
     row: &InstanceRow,
     limits: Limits,
 ) -> Result<Option<Captured>, SessionError> {
-    if row.mounts.is_empty() || !lacks_baseline(store, row)? {
+    if row.mounts.is_empty() || !is_baseline_due(store, row)? {
         return Ok(None);
     }
     // The session has run without one, and the killed process recorded nothing.

@@ -228,8 +228,8 @@ rows! {
     gemini_is_resumed(resumed, Client::Gemini);
     opencode_is_resumed(resumed, Client::Opencode);
     copilot_is_resumed(resumed, Client::Copilot);
-    gemini_is_undone_by_the_extension(extended, Client::Gemini);
-    opencode_is_undone_by_the_plugin_file(filed, Client::Opencode);
+    gemini_is_undone_by_the_extension(undone_by_extension, Client::Gemini);
+    opencode_is_undone_by_the_plugin_file(undone_by_plugin_file, Client::Opencode);
     a_sub_agent_of_opencode_stays_in_its_session(sub_agent, Client::Opencode);
     opencode_and_gemini_at_once_are_undone_each_by_itself(|first| two_at_once(first, Client::Gemini), Client::Opencode);
     #[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
@@ -266,7 +266,8 @@ fn claude_is_undone_by_the_plugin() {
     undone(Client::Claude, &world);
 }
 
-fn extended(client: Client) {
+/// The hooks of the extension do what installed hooks do.
+fn undone_by_extension(client: Client) {
     let Some(world) = World::new(client, "extension", "") else {
         return;
     };
@@ -274,7 +275,8 @@ fn extended(client: Client) {
     undone(client, &world);
 }
 
-fn filed(client: Client) {
+/// The hooks of the plugin file do what installed hooks do.
+fn undone_by_plugin_file(client: Client) {
     let Some(world) = World::new(client, "file", "") else {
         return;
     };

@@ -34,14 +34,11 @@ use crate::recovery::{
     Begun, Closed, Contract, NewSession, RecoveryError, Services, Store, check_session_name,
 };
 use crate::report::{Head, ReportDocument};
-use crate::terminal::{Verbosity, sanitize, size};
+use crate::terminal::{HIDDEN, Verbosity, sanitize, size};
 use settings_redaction::redact_arguments;
 
 use contract_shown::{self as shown, Shown};
 use workplace::Workplace;
-
-/// Replacement of an argument that looks like a secret.
-const HIDDEN: &str = "(hidden)";
 
 /// Run a command in a session that you can undo
 #[derive(Clone, Debug, Args)]

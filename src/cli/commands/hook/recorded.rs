@@ -7,10 +7,8 @@ use std::path::{Component, Path, PathBuf};
 use crate::agents::ToolCall;
 use crate::config::Prompts;
 use crate::model::{ByteString, CallRef};
+use crate::terminal::HIDDEN;
 use settings_redaction::{redact_lines, redact_text};
-
-/// Replacement of a word that looks like a secret.
-const HIDDEN: &str = "(hidden)";
 
 /// Maximum length of a first line, in characters.
 const LINE: usize = 200;
