@@ -1,6 +1,7 @@
 //! Changes that the sessions and restores of jackin made to a path, and those of sessions that ran at the same time.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::os::unix::ffi::OsStrExt as _;
 
 use super::RestoreError;
 use super::attribution::{ChangeHistory, RolledBack};
@@ -11,7 +12,9 @@ use super::timeline::timeline;
 use crate::capture::{PrivateOverlay, Show};
 use crate::contract::Matcher;
 use crate::diff::{Side, compare, moved};
-use crate::model::{Coverage, InstanceId, Manifest, RelPath, SnapshotId, SnapshotKind, SnapshotRecord};
+use crate::model::{
+    Coverage, Entry, InstanceId, Manifest, RelPath, SnapshotId, SnapshotKind, SnapshotRecord,
+};
 use crate::store::{InstanceRow, Store};
 use handle_fs::Locations;
 
@@ -87,18 +90,46 @@ pub fn of_instance(
     (witness.left, witness.inexact) = (own.states, own.inexact);
     // What was restored before this session ended shows in its own closing snapshot.
     let since = ended.unwrap_or(begun);
-    for other in store.catalog().restored_on_root(&coverage.root.0)? {
-        let mount = other.mounts.iter().find(|mount| mount.root == coverage.root);
-        if let Some(mount) = mount.filter(|_| other.id != instance.id) {
-            for (path, states) in left(store, &other.id, &mount.label, since, true, &mut reveal)?.states {
-                let states = states.into_iter().map(|left| left.state);
-                witness.elsewhere.entry(path).or_default().extend(states);
-            }
-        }
-    }
+    witness.elsewhere = left_by_others(store, instance, coverage, since)?;
     let others = overlapping(store, instance, coverage)?;
     witness.timeline = timeline(store, instance, coverage, (target, None), &others)?;
     Ok(witness)
+}
+
+/// Returns the states in which restores of other sessions left paths of this mount since the receipt `since`, also where their mount lies
+/// in this one or contains it.
+fn left_by_others(
+    store: &Store,
+    instance: &InstanceRow,
+    coverage: &Coverage,
+    since: u64,
+) -> Result<HashMap<RelPath, Vec<Option<Entry>>>, RestoreError> {
+    let locations = Locations::default();
+    let mut found: HashMap<RelPath, Vec<Option<Entry>>> = HashMap::new();
+    for other in store.catalog().restored_since(since)? {
+        if other.id == instance.id {
+            continue;
+        }
+        for mount in &other.mounts {
+            let Some((own, theirs)) = coverage.common(mount, &locations) else {
+                continue;
+            };
+            let mut reveal = PrivateOverlay::of(store, mount, Show::Whole)?;
+            for (path, states) in left(store, &other.id, &mount.label, since, true, &mut reveal)?.states {
+                let place = path.on_host(&theirs);
+                let Some(path) = place
+                    .strip_prefix(&own)
+                    .ok()
+                    .and_then(|below| RelPath::new(below.as_os_str().as_bytes()).ok())
+                else {
+                    continue;
+                };
+                let states = states.into_iter().map(|left| left.state);
+                found.entry(path).or_default().extend(states);
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// The witness for taking back a restore: only the states that our own restores left may be changed.

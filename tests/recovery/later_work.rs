@@ -252,6 +252,37 @@ fn what_another_sessions_restore_removed_comes_back_where_it_is_named() {
     }
 }
 
+/// The same where the other session had a directory above, or one below.
+#[test]
+fn what_a_restore_of_a_nested_root_left_is_nobodys_later_edit() {
+    for (first, second) in [("shop/sub", "shop"), ("shop", "shop/sub")] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("shop");
+        Build::at(&project)
+            .file("sub/f", "before\n")
+            .file("sub/gone", "gone\n")
+            .aged();
+        let at = |root: &str| sandbox.sources().join(root);
+        let inside = |root: &str| if root == "shop" { "cd sub; " } else { "" };
+        let work = "echo first > f; echo made > new; rm gone";
+        let first_id = sandbox.launch(&at(first), &format!("{}{work}", inside(first)));
+        let second_id = sandbox.launch(&at(second), "true");
+        sandbox.jackin(["restore", &first_id, "--yes"]).ok();
+        let before = Tree::read(&project);
+
+        sandbox
+            .jackin(["restore", &second_id, "--yes"])
+            .ok()
+            .hides("--overwrite-later-edits");
+        assert_untouched(&before, &Tree::read(&project));
+        // What the operator does after it is a later edit.
+        fs::write(project.join("sub/f"), "mine\n").unwrap();
+        let f = if second == "shop" { "sub/f" } else { "f" };
+        sandbox.restore_in_part(&second_id, &[]).conflicted(&[f]);
+        assert_eq!(fs::read_to_string(project.join("sub/f")).unwrap(), "mine\n");
+    }
+}
+
 #[test]
 fn sessions_that_track_other_paths_of_a_directory_are_separate() {
     let sandbox = Sandbox::new();

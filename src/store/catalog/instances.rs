@@ -293,13 +293,13 @@ impl Catalog {
         self.instances_where(ON_ROOT, params![root])
     }
 
-    /// The same, but only those that were restored.
+    /// The instances with a restore, or an undo, whose receipt has this number or a later one.
     ///
     /// # Errors
     /// As [`Catalog::instances`].
-    pub fn restored_on_root(&self, root: &[u8]) -> Result<Vec<InstanceRow>, StoreError> {
-        let restored = "id IN (SELECT instance FROM receipts WHERE act = 'restore')";
-        self.instances_where(&format!("{restored} AND {ON_ROOT}"), params![root])
+    pub fn restored_since(&self, number: u64) -> Result<Vec<InstanceRow>, StoreError> {
+        let restored = "id IN (SELECT instance FROM receipts WHERE act = 'restore' AND number >= ?1)";
+        self.instances_where(restored, params![i64::try_from(number).unwrap_or(i64::MAX)])
     }
 
     /// The ids of the newest instances with a mount at exactly this root, or of this workspace; without a root, of all. At most `most`.
