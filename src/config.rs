@@ -38,7 +38,7 @@ pub use reference::{KeyReference, TableReference, default_file, reference};
 pub use replication::{BucketPlace, Replication};
 pub use resolved::{JackinTerms, Limits, Resolved, Retention, Room, Subject};
 pub use screen::ScreenSettings;
-pub use survey::{Survey, survey};
+pub use survey::{Survey, may_block_calls, survey};
 pub use value::{
     AgentRestore, CommandDetail, GitClean, Isolation, Mode, Native, OnFailure, Prompts, Sensitive, Sourced,
     StateSecrets, ValueSource,

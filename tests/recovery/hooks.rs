@@ -564,6 +564,25 @@ fn an_agent_in_a_terminal_that_outlived_its_session_has_one_of_its_own() {
     shown.has("go on").has("claude, its session s");
 }
 
+/// A slip in the configuration does not turn `block` into `run`, nor `run` into `block`.
+#[test]
+fn a_configuration_that_cannot_be_read_blocks_where_it_says_so() {
+    for (agent, code) in [
+        ("\n[recovery.agent]\non_failure = \"block\"\n", 2),
+        ("\n[recovery.agent]\non_failure = \"run\"\n", 1),
+        ("", 1),
+    ] {
+        for slip in ["\n[recovery.agnt]\n", "\nx = \n"] {
+            let (sandbox, project) = workspace(&format!("{agent}{slip}"));
+            bash(&sandbox, &project, "rm a", "t")
+                .code(code)
+                .has("no snapshot was taken")
+                .has("shop.toml");
+            say(&sandbox, "UserPromptSubmit", &project, &json!({"prompt": "x"})).code(1);
+        }
+    }
+}
+
 #[test]
 fn a_call_without_its_checkpoint_is_refused_where_that_is_wanted_whatever_failed() {
     for (agent, code) in [("", 1), ("\n[recovery.agent]\non_failure = \"block\"\n", 2)] {

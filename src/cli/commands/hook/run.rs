@@ -13,7 +13,7 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::replication::leave;
 use crate::cli::session_end::end_held;
-use crate::config::{AgentRestore, OnFailure, Resolved};
+use crate::config::{AgentRestore, OnFailure, Resolved, may_block_calls};
 use crate::environment::Environment;
 use crate::model::{
     AgentEvent, AgentRef, CallRef, Ending, InstanceId, Operation, ProcessRef, SnapshotId, SnapshotKind,
@@ -68,7 +68,8 @@ fn happened(context: Context<'_>, args: &HookRunArgs) -> Result<(), Failure> {
     let event = match read(args) {
         Ok(event) => event,
         Err(error) => {
-            let settings = opted_in(context.environment)?;
+            let settings =
+                opted_in(context.environment).map_err(|error| unreadable(&context, args, error))?;
             let is_wanted = |settings: &Resolved| settings.agent_on_failure.value == OnFailure::Block;
             let blocks = is_call(args) && settings.as_ref().is_some_and(is_wanted);
             return Err(Failure {
@@ -93,7 +94,8 @@ fn happened(context: Context<'_>, args: &HookRunArgs) -> Result<(), Failure> {
     if is_idle {
         return Ok(());
     }
-    let (environment, here) = place(context.environment, &event)?;
+    let (environment, here) =
+        place(context.environment, &event).map_err(|error| unreadable(&context, args, error))?;
     let agent = AgentRef {
         name: args.agent.word().to_owned(),
         session: event.session.clone(),
@@ -122,6 +124,14 @@ fn happened(context: Context<'_>, args: &HookRunArgs) -> Result<(), Failure> {
         blocks: failure.blocks || blocks,
         ..failure
     })
+}
+
+/// Settings that cannot be read do not let a call run that they may block.
+fn unreadable(context: &Context<'_>, args: &HookRunArgs, error: impl Into<CliError>) -> Failure {
+    Failure {
+        blocks: is_call(args) && may_block_calls(context.environment),
+        ..Failure::from(error)
+    }
 }
 
 /// Returns the first of the agent's directories that is in a captured workspace, with the settings of that; else the first of all.
