@@ -10,7 +10,8 @@ use std::rc::Rc;
 
 use super::live_file::{Live, read_live};
 use super::path_history::{
-    BlamedLine, Body, Loaded, Origin, PathHistory, PathStep, PathStepKind, Traced, Version, WholeReason, text,
+    BlamedLine, Body, Loaded, Origin, PathHistory, PathRestore, PathStep, PathStepKind, Traced, Version,
+    WholeReason, text,
 };
 use super::paths::{host_path, in_session, left_out, place};
 use super::{Recovery, RecoveryError};
@@ -18,7 +19,9 @@ use crate::capture::{CaptureError, check_mount, is_gone};
 use crate::config::settle_path;
 use crate::contract::{Matcher, Verdict};
 use crate::diff::{KeyLines, MAX_TEXT, SecretGroups, Side, compare, is_secret_path, mask_settings, renames};
-use crate::model::{ByteString, Coverage, Entry, MountRecord, RelPath, SnapshotId, SnapshotRecord};
+use crate::model::{
+    ByteString, Coverage, Entry, MountRecord, PathChange, RelPath, SnapshotId, SnapshotRecord,
+};
 use crate::restore::{PathMoment, WorkLog};
 use crate::session::sessions_covering;
 use crate::store::{InstanceRow, PartsRead, PathLookup, PathState, RestoreRow, Store, StoreError};
@@ -441,18 +444,12 @@ impl Tracer<'_> {
                     None,
                 ) => {
                     is_secret |= secret;
-                    let is_restored = match (&restored, &loaded) {
-                        (Some((_, target)), Ok(now)) => traced.targets.get(target).is_some_and(
-                            |(_, body)| matches!(body, Body::Lines { bytes, .. } if bytes == now),
-                        ),
-                        _ => false,
-                    };
                     let kind = match traced.version.is_absent() {
                         true => PathStepKind::Added,
                         false => PathStepKind::Modified,
                     };
                     let step = step(kind);
-                    traced.advance_to_now(step, restored, loaded, is_restored);
+                    traced.advance_to_now(step, restored, loaded);
                 }
             }
         }
@@ -642,32 +639,38 @@ impl Tracer<'_> {
         Some(old.path.on_host(&there.coverage.root.to_path()))
     }
 
-    /// Returns the last restore between two moments that changed the path, with its target.
+    /// Returns the last restore between two moments that changed the path.
     fn restore_between(
         &self,
         before: &PathMoment,
         after: Option<&PathMoment>,
         host: &Path,
-    ) -> Option<(Origin, SnapshotId)> {
+    ) -> Option<PathRestore> {
         let high = after.map_or(u64::MAX, |after| after.number);
-        let touches = |row: &InstanceRow, restore: &RestoreRow| {
-            let mut changed = restore.changed.iter();
-            changed.any(|change| {
-                let mut mounts = row.mounts.iter();
-                let mount = mounts.find(|mount| mount.label == change.mount);
-                mount.is_some_and(|mount| change.path.on_host(&mount.root.to_path()) == host)
-            })
+        let is_of_path = |row: &InstanceRow, change: &&PathChange| {
+            let mut mounts = row.mounts.iter();
+            let mount = mounts.find(|mount| mount.label == change.mount);
+            mount.is_some_and(|mount| change.path.on_host(&mount.root.to_path()) == host)
         };
-        let between = self.restores.iter().filter(|(row, restore)| {
-            before.number < restore.number && restore.number < high && touches(row, restore)
+        let between = self.restores.iter().filter_map(|(row, restore)| {
+            let is_between = before.number < restore.number && restore.number < high;
+            let mut changed = restore.changed.iter().filter(|_| is_between);
+            Some((row, restore, changed.find(|change| is_of_path(row, change))?))
         });
-        let (row, restore) = between.max_by_key(|(_, restore)| restore.number)?;
+        let (row, restore, change) = between.max_by_key(|(_, restore, _)| restore.number)?;
         let origin = Origin::Restore {
             number: restore.number,
             kind: restore.kind,
             session: row.id.clone(),
         };
-        Some((origin, restore.target.clone()))
+        Some(PathRestore {
+            origin,
+            target: restore.target.clone(),
+            composed: change
+                .composed
+                .as_ref()
+                .and_then(|entry| entry.0.content().copied()),
+        })
     }
 
     /// Reads the file as it is now, in the mount of the snapshot that shows it last.

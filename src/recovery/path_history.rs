@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::diff::{is_binary, kept_lines};
-use crate::model::{Entry, InstanceId, RestoreKind, SnapshotId, Time, WithheldFact};
+use crate::model::{Content, Entry, InstanceId, RestoreKind, SnapshotId, Time, WithheldFact};
 use crate::restore::Workers;
 use crate::store::PartsRead;
 
@@ -230,16 +230,32 @@ pub(super) fn text(bytes: Vec<u8>) -> Loaded {
     }
 }
 
+/// Restore that changed a path between two moments.
+pub(super) struct PathRestore {
+    pub(super) origin: Origin,
+    pub(super) target: SnapshotId,
+    /// Content that the restore composed, as of chosen hunks; `None` if the file got that of the target.
+    pub(super) composed: Option<Content>,
+}
+
 impl Traced {
     /// Adds a step that leads to `version`; `loaded` is its content if that changed.
     pub(super) fn advance(
         &mut self,
         mut step: PathStep,
-        restored: Option<(Origin, SnapshotId)>,
+        restored: Option<PathRestore>,
         version: Version,
         loaded: Option<Loaded>,
     ) {
-        let target = restored.and_then(|(origin, target)| Some((origin, self.targets.get(&target)?.clone())));
+        let composed = |restored: &&PathRestore| {
+            let now = version.entry().and_then(Entry::content);
+            restored.composed.is_some() && restored.composed.as_ref() == now
+        };
+        if let Some(restored) = restored.as_ref().filter(composed) {
+            step.origin = restored.origin.clone();
+        }
+        let target = restored
+            .and_then(|restored| Some((restored.origin, self.targets.get(&restored.target)?.clone())));
         let number = self.steps.len();
         match (loaded, target) {
             (loaded, Some((origin, (then, body)))) if then.same_content(&version) => {
@@ -265,12 +281,8 @@ impl Traced {
     }
 
     /// Returns the version of a private file that a restore left, and what the restore did with the file; `None` if it is the last version.
-    pub(super) fn restored_private(
-        &self,
-        restored: Option<&(Origin, SnapshotId)>,
-    ) -> Option<(PathStepKind, Version)> {
-        let (_, target) = restored?;
-        let (then, _) = self.targets.get(target)?;
+    pub(super) fn restored_private(&self, restored: Option<&PathRestore>) -> Option<(PathStepKind, Version)> {
+        let (then, _) = self.targets.get(&restored?.target)?;
         let kind = match (&self.version, then) {
             (now, then) if then.same(now) => return None,
             (Version::Private(_), Version::Absent) => PathStepKind::Deleted,
@@ -288,21 +300,29 @@ impl Traced {
     pub(super) fn advance_to_now(
         &mut self,
         mut step: PathStep,
-        restored: Option<(Origin, SnapshotId)>,
+        restored: Option<PathRestore>,
         loaded: Loaded,
-        is_restored: bool,
     ) {
         let number = self.steps.len();
-        let target = restored.as_ref().and_then(|(_, target)| self.targets.get(target));
+        let target = restored
+            .as_ref()
+            .and_then(|restored| self.targets.get(&restored.target));
         let target = target.map(|(_, body)| body.clone());
+        let now = loaded.as_ref().ok();
+        let is_target = match (&target, now) {
+            (Some(Body::Lines { bytes, .. }), Some(now)) => bytes == now,
+            _ => false,
+        };
+        let is_composed = |restored: &PathRestore| restored.composed == now.map(|now| Content::of(now));
+        let is_restored = is_target || now.is_some() && restored.as_ref().is_some_and(is_composed);
         let (body, added, removed) = self.lines_before().next(loaded, target.as_ref(), number);
         (step.added, step.removed) = (added, removed);
         self.body = match target {
-            Some(target) if is_restored => target,
+            Some(target) if is_target => target,
             _ => body,
         };
-        if let Some((origin, _)) = restored.filter(|_| is_restored) {
-            step.origin = origin;
+        if let Some(restored) = restored.filter(|_| is_restored) {
+            step.origin = restored.origin;
         }
         self.steps.push(step);
     }

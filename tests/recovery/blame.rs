@@ -251,6 +251,30 @@ fn a_file_in_the_place_of_a_directory_is_blamed() {
     run(&["log", "./x"]).ok().has("not stored yet");
 }
 
+/// A file that a restore composed of both is its change as well, and each line keeps its author.
+#[test]
+fn a_merge_by_a_restore_was_not_made_by_the_operator() {
+    let (sandbox, project) = workspace();
+    fs::write(project.join("f"), "one\ntwo\nthree\nfour\nfive\n").unwrap();
+    let id = sandbox.launch(&project, "sed -i s/one/agent/ f");
+    fs::write(project.join("f"), "agent\ntwo\nthree\nfour\nmine\n").unwrap();
+    sandbox.restore(&id, &["--merge"]);
+    let merged = "one\ntwo\nthree\nfour\nmine\n";
+    assert_eq!(fs::read_to_string(project.join("f")).unwrap(), merged);
+    let check = || {
+        let found = blamed(&sandbox, &project, "f");
+        let changes = found["changes"].as_array().unwrap();
+        let by: Vec<&str> = changes.iter().map(|step| step["by"].as_str().unwrap()).collect();
+        assert_eq!(by, ["before", "session", "operator", "restore"], "{found:#}");
+        let lines = authors(&found);
+        assert_eq!(lines[0], ("one".to_owned(), "before".to_owned()), "{found:#}");
+        assert_eq!(lines[4], ("mine".to_owned(), "operator".to_owned()), "{found:#}");
+    };
+    check();
+    sandbox.launch(&project, "true");
+    check();
+}
+
 #[test]
 fn what_is_written_after_a_restore_is_the_operators() {
     let sandbox = Sandbox::new();
