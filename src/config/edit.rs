@@ -271,16 +271,33 @@ impl Edit {
     }
 
     /// Writes the new file, which replaces none. Missing directories above it are created.
-    fn write_new(&self, mode: u32, random: [u8; 8]) -> Result<(), EditError> {
+    fn write_new(&self, config: &Config, mode: u32, random: [u8; 8]) -> Result<(), EditError> {
         let directory = self.file.parent().unwrap_or(Path::new("/"));
         let base = directory.ancestors().find(|base| base.is_dir());
         let base = base.unwrap_or(Path::new("/"));
         FILE_REPLACER.make_directories(base, directory)?;
+        // Two at once would write two workspaces of one directory. Where the system locks no directories, the look alone has to do.
+        let lock = fs::File::open(directory);
+        let _alone = lock.and_then(|lock| lock.lock().map(|()| lock)).ok();
+        if let Some(path) = self.written_meanwhile(config)? {
+            return Err(ReplaceError::Changed { path }.into());
+        }
         let written = FILE_REPLACER.write_new_as(&self.file, self.added().as_bytes(), mode, random);
         if written.is_err() {
             FILE_REPLACER.remove_made_directories(base, directory);
         }
         Ok(written?)
+    }
+
+    /// Returns the file of another workspace that has the same directory by now.
+    fn written_meanwhile(&self, config: &Config) -> Result<Option<PathBuf>, EditError> {
+        let is_own = |mount: &MountConfig| self.mounts.iter().any(|own| own.src == mount.src);
+        let has_it = |name: &String| {
+            let mounts = config.workspace_mounts(name);
+            mounts.is_ok_and(|mounts| mounts.iter().any(is_own))
+        };
+        let found = config.workspace_names()?.into_iter().find(has_it);
+        Ok(found.and_then(|name| config.workspace_path(&name)))
     }
 
     fn wrong(&self, what: &'static str) -> EditError {
@@ -298,7 +315,7 @@ impl Edit {
     /// does not load as it must.
     pub fn apply(&self, config: &Config, random: [u8; 8]) -> Result<(), EditError> {
         if let Some(mode) = self.creates {
-            return self.write_new(mode, random);
+            return self.write_new(config, mode, random);
         }
         FILE_REPLACER.replace(
             &self.file,

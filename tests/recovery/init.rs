@@ -7,6 +7,7 @@ use crate::support::background::Background;
 use crate::support::build::Build;
 use crate::support::compare::assert_untouched;
 use crate::support::machine::{NOBODY, is_root, skip};
+use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -21,6 +22,25 @@ fn shop() -> (Sandbox, std::path::PathBuf) {
         .file("a", "a\n");
     let file = sandbox.configure("workspaces/shop.toml", FILE);
     (sandbox, file)
+}
+
+/// Two that begin at once make one workspace, and the other one says why it made none.
+#[test]
+fn two_at_once_make_one_workspace() {
+    for _ in 0..5 {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("shop");
+        let runs: Vec<Run> = std::thread::scope(|scope| {
+            let begin = || scope.spawn(|| sandbox.command(["init", ".", "--yes"]).inside(&project).run());
+            let begun: Vec<_> = (0..3).map(|_| begin()).collect();
+            begun.into_iter().map(|run| run.join().unwrap()).collect()
+        });
+        let done = runs.iter().filter(|run| run.exit() == Some(0)).count();
+        assert!(done >= 1, "{}", runs[0]);
+        let workspaces = sandbox.home().join(".config/jackin/workspaces");
+        assert_eq!(fs::read_dir(workspaces).unwrap().count(), 1);
+        sandbox.command(["explain", "."]).inside(&project).run().ok();
+    }
 }
 
 #[test]
