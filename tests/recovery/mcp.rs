@@ -411,6 +411,9 @@ fn each_directory_has_a_session_of_its_own_and_its_own_rights() {
     let mut second = Client::start(&sandbox, &other, &[], Era::Initialize);
     let mut third = Client::start(&sandbox, &sandbox.sources(), &[], Era::Initialize);
     let made = first.call("snapshot_create", json!({"name": "p"})).ok();
+    second
+        .call("snapshot_restore", json!({"name": "p"}))
+        .refused("for the workspace other");
     let theirs = second.call("snapshot_create", json!({"name": "p"})).ok();
     assert_ne!(made.at("/instance"), theirs.at("/instance"));
     assert_eq!((first.tools().len(), second.tools().len()), (8, 5));

@@ -9,8 +9,10 @@ use serde_json::Value;
 use super::bound::{Bound, Found, Reply};
 use super::tools::Tool;
 use super::{act, text};
+use crate::cli::context::Context;
 use crate::cli::context::pending::warn_of_torn;
 use crate::cli::error::{CliError, ErrorKind};
+use crate::recovery::settings::opted_in;
 use crate::session::is_active;
 use crate::terminal::sanitize;
 
@@ -30,7 +32,7 @@ pub(super) fn call(
     let (done, said) = bound.within(stop, |context| {
         let found = bound.find(context)?;
         if !bound.allows(context, found.as_ref(), tool.needs()) {
-            return Err(refused(bound, tool, found.as_ref()));
+            return Err(refused(context, bound, tool, found.as_ref()));
         }
         if let Some(Found { store, row, .. }) = &found {
             warn_of_torn(context, store, row);
@@ -69,7 +71,7 @@ fn complete(reply: &mut Reply) {
     }
 }
 
-fn refused(bound: &Bound, tool: Tool, found: Option<&Found>) -> CliError {
+fn refused(context: &Context<'_>, bound: &Bound, tool: Tool, found: Option<&Found>) -> CliError {
     let name = tool.name();
     let refused = |why: String| {
         CliError::new(
@@ -87,7 +89,15 @@ fn refused(bound: &Bound, tool: Tool, found: Option<&Found>) -> CliError {
             false => refused(format!("{} is not active, so it can only be read", row.id)),
         },
         _ => {
-            let file = match found.and_then(|found| found.row.workspace.as_deref()) {
+            // Before the first snapshot the directory tells.
+            let workspace = match found {
+                Some(found) => found.row.workspace.clone(),
+                None => opted_in(context.environment)
+                    .ok()
+                    .flatten()
+                    .and_then(|settings| settings.subject.workspace().map(str::to_owned)),
+            };
+            let file = match workspace {
                 Some(workspace) => format!("for the workspace {workspace}"),
                 None => "in config.toml, for this session belongs to no workspace".to_owned(),
             };
