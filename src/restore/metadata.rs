@@ -14,6 +14,9 @@ use handle_fs::{Dir, Root};
 const SET_GROUP_ID: u32 = 0o2000;
 const EPERM: i32 = 1;
 
+/// Bytes of the largest attribute that Linux takes (`XATTR_SIZE_MAX`).
+const LARGEST_ATTRIBUTE: u64 = 64 << 10;
+
 /// Reference to an object, by name or by handle.
 #[derive(Clone, Copy)]
 pub(super) enum Object<'o> {
@@ -36,6 +39,15 @@ impl Object<'_> {
             Self::Named(dir, name) => dir.look(name)?.ok_or_else(|| io::ErrorKind::NotFound.into()),
             Self::Open(handle) => handle_fs::stat_handle(handle),
         }
+    }
+
+    /// Returns true if the file system is not full: what it has no space for then is larger than it takes at all.
+    fn has_room(self) -> bool {
+        let free = match self {
+            Self::Named(dir, _) => handle_fs::free_bytes(dir),
+            Self::Open(handle) => handle_fs::free_bytes(handle),
+        };
+        free.is_ok_and(|free| free > LARGEST_ATTRIBUTE)
     }
 
     fn attributes(self) -> io::Result<Vec<Xattr>> {
@@ -169,7 +181,9 @@ impl Object<'_> {
         let mut are_set = true;
         for want in wanted {
             if let Err(error) = self.set_attribute(want) {
-                if is_out_of_space(&error) {
+                // A file system that takes only small ones says ENOSPC as well.
+                let is_too_large = error.kind() == io::ErrorKind::StorageFull && self.has_room();
+                if is_out_of_space(&error) && !is_too_large {
                     return Err(error);
                 }
                 notes.push(attribute_note(want, "could not be set", &error));
