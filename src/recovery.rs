@@ -116,8 +116,8 @@ pub use mount_point::{MountPoint, MountPointError};
 pub(crate) use net_changes::{MOST_COMPARED, changed_between, net_changes};
 pub(crate) use output::refuse_address;
 pub use output::{
-    EncryptedFile, IncompleteDatabase, MissingClaim, OutputError, OutputPlan, OutsideGit, WrittenMount,
-    WrittenSnapshot,
+    EncryptedFile, IncompleteDatabase, MissingClaim, OutputError, OutputPlan, OutsideGit, UnwrittenSocket,
+    WrittenMount, WrittenSnapshot,
 };
 pub use path_history::{BlamedLine, Origin, PathHistory, PathStep, PathStepKind, WholeReason};
 pub use pin::Pinned;

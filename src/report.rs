@@ -47,9 +47,12 @@ pub(crate) use diff::{DiffDocument, MountDiff, SettingDocument, diff_document};
 pub(crate) use find::{FindDocument, FindSummary, FoundDocument, MomentDocument, PresenceWord};
 pub(crate) use fold::{Extent, Fold, FoldedLine, fold_changes, is_notable};
 pub(crate) use forget::{
-    EarlierReplicaDocument, ForgetDocument, ForgetOutcome, ForgottenPathDocument, OutsideKind,
+    EarlierReplicaDocument, ForgetDocument, ForgetOutcome, ForgottenPathDocument, KeptCopyDocument,
+    OutsideKind,
 };
-pub(crate) use forks::{ForkDocument, ForkOutcome, ForkedDocument, OutsideGitDocument, not_opened, problems};
+pub(crate) use forks::{
+    ForkDocument, ForkOutcome, ForkedDocument, OutsideGitDocument, not_opened, not_sockets, problems,
+};
 pub(crate) use head::Head;
 pub(crate) use hooks::{
     HookEditDocument, HookOutcome, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument,

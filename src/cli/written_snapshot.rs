@@ -2,9 +2,9 @@
 
 use super::context::Context;
 use crate::model::SnapshotRecord;
-use crate::recovery::{EncryptedFile, WrittenSnapshot};
+use crate::recovery::{EncryptedFile, UnwrittenSocket, WrittenSnapshot};
 use crate::report::{ChangedMeanwhileDocument, OutsideGitDocument};
-use crate::terminal::sanitize;
+use crate::terminal::{sanitize, size};
 
 /// Says which files changed while the snapshot was taken.
 pub(super) fn print_changed_meanwhile(context: &Context<'_>, target: &SnapshotRecord) {
@@ -43,6 +43,27 @@ pub(super) fn print_encrypted(context: &Context<'_>, files: &[EncryptedFile]) {
         let line = format!("{place}: encrypted; it is not written without --identity FILE");
         context.terminal.warn(&line);
     }
+}
+
+/// Largest number of sockets that are printed by name.
+const NAMED: usize = 3;
+
+/// Prints the sockets, which are not written.
+pub(super) fn print_sockets(context: &Context<'_>, sockets: &[UnwrittenSocket]) {
+    if sockets.is_empty() {
+        return;
+    }
+    let mut names: Vec<String> = sockets
+        .iter()
+        .take(NAMED)
+        .map(|socket| sanitize::name(socket.path.as_bytes()))
+        .collect();
+    if let Some(more) = sockets.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        names.push(format!("{more} more"));
+    }
+    let count = size::counted(sockets.len() as u64, "socket is", "sockets are");
+    let line = format!("{count} not written: {}", names.join(", "));
+    context.terminal.warn(&line);
 }
 
 /// Returns the purpose of the command that writes these files as well.

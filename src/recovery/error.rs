@@ -188,6 +188,9 @@ pub enum RecoveryError {
         /// The nearest snapshot that has it, with its session.
         nearest: Option<(InstanceId, SnapshotId)>,
     },
+    /// `forget` deleted the path from the snapshots.
+    #[error("{} was deleted from the store with forget", .0.display())]
+    Forgotten(PathBuf),
     /// A file holds credentials of an agent, of which a snapshot has nothing, or nothing that is readable without a key.
     #[error("{} {}", path.display(), credentials_words(*is_sealed))]
     Credentials {
@@ -459,6 +462,7 @@ impl Diagnostic for RecoveryError {
             }
             Self::ReplicaOfUser(_) => ErrorKind::Usage,
             Self::NotStored { .. }
+            | Self::Forgotten(_)
             | Self::Credentials { is_sealed: false, .. }
             | Self::NoFiles { .. }
             | Self::NoMounts { .. }
@@ -685,6 +689,9 @@ impl Diagnostic for RecoveryError {
             Self::OtherMounts { earlier, later } => described_mounts(earlier, later),
             Self::NotStored { path, snapshot, .. } => {
                 format!("{} is not in the snapshot {snapshot}", sanitize::path(path))
+            }
+            Self::Forgotten(path) => {
+                format!("{} was deleted from the store with forget", sanitize::path(path))
             }
             Self::Credentials { path, is_sealed } => {
                 format!("{} {}", sanitize::path(path), credentials_words(*is_sealed))

@@ -4,6 +4,7 @@ mod claim;
 mod encrypted;
 mod error;
 mod outside_git;
+mod sockets;
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
@@ -15,6 +16,7 @@ pub(super) use encrypted::encrypted_files;
 pub use error::OutputError;
 pub use outside_git::OutsideGit;
 pub(super) use outside_git::outside_git;
+pub use sockets::UnwrittenSocket;
 
 use super::{Recovery, RecoveryError, RestoreRequest, RestoreSubject, paths, restore_target};
 use crate::capture::{Note, PrivateOverlay};
@@ -44,6 +46,8 @@ pub struct OutputPlan {
     pub new_claim: Option<MissingClaim>,
     /// Files that are not written because their key is missing.
     pub encrypted: Vec<EncryptedFile>,
+    /// Sockets, which are not written.
+    pub sockets: Vec<UnwrittenSocket>,
     /// Paths below a mount that were not asked for and belong to a database of which a part was.
     pub also: Vec<(Coverage, RelPath)>,
     /// Databases of which an excluded file is not written.
@@ -72,6 +76,8 @@ pub struct WrittenSnapshot {
     pub unread: u64,
     /// Notes and problems of each mount.
     pub mounts: Vec<WrittenMount>,
+    /// Sockets, which were not written.
+    pub sockets: Vec<UnwrittenSocket>,
     /// Places outside of the directory that git in it works on.
     pub outside_git: Vec<OutsideGit>,
 }
@@ -105,6 +111,8 @@ pub(super) struct Part {
     notes: Vec<Note>,
     /// Paths in the scope that stay encrypted, each with whether the request names it.
     encrypted: Vec<(RelPath, bool)>,
+    /// Sockets in the scope, each with whether the request names it.
+    sockets: Vec<(RelPath, bool)>,
     also: Vec<RelPath>,
     /// Databases, each with the first excluded file of it.
     incomplete: BTreeMap<RelPath, RelPath>,
@@ -166,6 +174,7 @@ impl Recovery<'_> {
         }
         Ok(OutputPlan {
             encrypted: encrypted_files(&parts, &target, &directory),
+            sockets: sockets::unwritten(&parts),
             also: also(&parts),
             incomplete: incomplete(&parts),
             row,
@@ -235,6 +244,7 @@ impl Recovery<'_> {
             let (manifest, notes) = reveal.stored_manifest(store, target, mount)?;
             let Some(manifest) = manifest else { continue };
             let encrypted = encrypted::find(mount, &manifest, &scope);
+            let named = scope.named().to_vec();
             let known = paths::Known {
                 sides: &[Some(&manifest)],
                 elsewhere: &encrypted.iter().map(|(path, _)| path).collect::<Vec<_>>(),
@@ -252,6 +262,7 @@ impl Recovery<'_> {
                 scope
             };
             parts.push(Part {
+                sockets: sockets::find(&manifest, &scope, &named),
                 coverage,
                 manifest,
                 scope,
@@ -273,6 +284,7 @@ impl Recovery<'_> {
             paths: 0,
             unread: 0,
             mounts: Vec::new(),
+            sockets: sockets::unwritten(job.parts),
             outside_git: Vec::new(),
         };
         for (at, part) in job.parts.iter().enumerate() {

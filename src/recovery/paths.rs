@@ -306,8 +306,12 @@ impl Known<'_> {
             if known {
                 continue;
             }
+            let host = path.on_host(&coverage.root.to_path());
+            if coverage.has_forgotten(path) {
+                return Err(RecoveryError::Forgotten(host));
+            }
             return Err(RecoveryError::Nowhere {
-                path: path.on_host(&coverage.root.to_path()),
+                path: host,
                 described: self.described.to_owned(),
                 is_dashed: path.as_bytes().starts_with(b"-"),
                 instance: instance.clone(),

@@ -226,7 +226,11 @@ impl Recovery<'_> {
                             is_sealed: mount.sealed.is_some(),
                         });
                     }
+                    let is_forgotten = coverage.has_forgotten(&path);
                     let path = path.on_host(&root);
+                    if is_forgotten {
+                        return Err(RecoveryError::Forgotten(path));
+                    }
                     return Err(RecoveryError::NotStored {
                         nearest: nearest(&store, &row, &target.id, &path)?,
                         path,

@@ -45,6 +45,8 @@ pub(crate) struct ForgetDocument {
     pub(crate) contents: Vec<ForgottenContent>,
     /// Other paths that keep the same content.
     pub(crate) copies: Vec<KeptCopyDocument>,
+    /// Git directories that keep the same content, as an object.
+    pub(crate) in_git: Vec<KeptCopyDocument>,
     /// Number of archives that are rewritten or deleted.
     pub(crate) archives: u64,
     /// Bytes that become free; of a plan about as many.
@@ -173,6 +175,7 @@ impl ForgetDocument {
             paths: Vec::new(),
             contents: Vec::new(),
             copies: Vec::new(),
+            in_git: Vec::new(),
             archives: 0,
             freed: 0,
             on_disk: Vec::new(),
@@ -220,6 +223,7 @@ impl ForgetDocument {
             paths: paths(&proposal.held),
             contents: proposal.plan.contents().to_vec(),
             copies: proposal.copies.iter().map(KeptCopyDocument::from).collect(),
+            in_git: proposal.in_git.iter().map(KeptCopyDocument::from).collect(),
             archives: proposal.plan.archives(),
             freed: proposal.plan.freed,
             on_disk: planned

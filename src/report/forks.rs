@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{Head, HostPathDocument, ReasonDocument};
 use crate::display::sanitize;
 use crate::model::{ForkReference, SnapshotKind, Time};
-use crate::recovery::{EncryptedFile, Forked, OutsideGit, WrittenSnapshot};
+use crate::recovery::{EncryptedFile, Forked, OutsideGit, UnwrittenSocket, WrittenSnapshot};
 use crate::store::ForkRow;
 
 /// `fork --json`. Whole or in its own four fields (`provider`, `id`, `snapshot`, `mounts`) it is accepted by `fork` and `show`.
@@ -36,7 +36,7 @@ pub(crate) struct ForkDocument {
     pub(crate) unread: u64,
     /// Paths that could not be written, or differ from the snapshot.
     pub(crate) failed: Vec<ReasonDocument>,
-    /// Files that are not written, as the snapshot has them only encrypted.
+    /// Files that are not written: the snapshot has them only encrypted, or they are sockets.
     pub(crate) left_out: Vec<ReasonDocument>,
     /// Places outside of the fork that git in it works on.
     pub(crate) outside_git: Vec<OutsideGitDocument>,
@@ -71,7 +71,11 @@ impl ForkDocument {
             paths: forked.written.paths,
             unread: forked.written.unread,
             failed,
-            left_out: not_opened(&forked.encrypted),
+            left_out: [
+                not_opened(&forked.encrypted),
+                not_sockets(&forked.written.sockets),
+            ]
+            .concat(),
             outside_git: OutsideGitDocument::all(&forked.written),
             is_whole: forked.target.complete,
             kind: forked.target.kind,
@@ -95,6 +99,14 @@ pub(crate) fn not_opened(files: &[EncryptedFile]) -> Vec<ReasonDocument> {
     let reason = "encrypted, and --identity is missing";
     let each = files.iter();
     each.map(|file| ReasonDocument::new(&file.coverage, &file.path, reason))
+        .collect()
+}
+
+/// Returns the sockets that are not written, with that reason.
+pub(crate) fn not_sockets(sockets: &[UnwrittenSocket]) -> Vec<ReasonDocument> {
+    let reason = "sockets are not restored";
+    let each = sockets.iter();
+    each.map(|socket| ReasonDocument::new(&socket.coverage, &socket.path, reason))
         .collect()
 }
 

@@ -2,6 +2,7 @@
 //! word, and names what keeps the same content.
 
 mod error;
+mod in_git;
 mod paths;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -69,6 +70,8 @@ pub struct ForgetProposal {
     pub held: Vec<HeldPath>,
     /// Other paths that keep the same content.
     pub copies: Vec<KeptCopy>,
+    /// Git directories that keep the same content as an object.
+    pub in_git: Vec<KeptCopy>,
     /// Sessions whose last restore cannot be undone any more, sorted.
     pub ends_undo: Vec<InstanceId>,
     /// Changes to the store.
@@ -125,6 +128,7 @@ pub fn propose(
                 amended.add(record, &paths)?;
             }
             let (contents, copies) = search.contents();
+            let in_git = search.in_git()?;
             let plan = store.plan_forget(Vec::new(), amended, contents, observer)?;
             Ok(ForgetProposal {
                 subject: subject.clone(),
@@ -133,6 +137,7 @@ pub fn propose(
                 elsewhere: 0,
                 held: search.held(),
                 copies,
+                in_git,
                 ends_undo: Vec::new(),
                 plan,
             })
@@ -223,6 +228,7 @@ fn sessions(
         elsewhere,
         held: Vec::new(),
         copies: Vec::new(),
+        in_git: Vec::new(),
         ends_undo,
         plan,
     })

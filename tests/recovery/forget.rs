@@ -9,6 +9,7 @@ use crate::retention::{is_whole, rules};
 use crate::support::bucket::Bucket;
 use crate::support::build::noise;
 use crate::support::compare::assert_same_tree;
+use crate::support::git::Repository;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::search::holds;
@@ -238,6 +239,48 @@ fn a_forgotten_path_is_neither_made_nor_deleted_and_diffs_say_so() {
     let asked = sandbox.command(asked).inside(&project).run().code(6);
     assert!(asked.text().contains("forgotten"), "{asked}");
     assert!(!project.join("old.env").exists());
+    let copy = sandbox.scratch("copy");
+    let to = ["restore", &id, "--to", copy.to_str().unwrap(), "--yes", "old.env"];
+    for words in [&to[..], &["cat", &id, "old.env"]] {
+        let run = sandbox.command(words).inside(&project).run().code(5);
+        run.shows("old.env was deleted from the store with forget");
+    }
+}
+
+/// What git committed stays in its objects, loose and packed, and the plan names them.
+#[test]
+fn a_git_directory_that_has_the_content_is_named() {
+    for is_packed in [false, true] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("shop");
+        let repository = Repository::with_history(&project, 1);
+        fs::write(project.join(".env"), FIRST).unwrap();
+        repository.git(&["add", "-f", ".env"]);
+        repository.commit("a slip");
+        if is_packed {
+            repository.git(&["gc", "-q"]);
+        }
+        fs::write(project.join("own.env"), SECOND).unwrap();
+        let id = sandbox.launch(&project, "echo more > notes");
+        let told = forget(&sandbox, &project, &["--dry-run", "--json"]).ok().json();
+        assert_eq!(
+            told["in_git"][0]["path"],
+            project.join(".git").to_str().unwrap(),
+            "{told}"
+        );
+        let run = forget(&sandbox, &project, &["--dry-run"]).ok();
+        run.shows("Git has the same content")
+            .shows("shop/.git in 2 snapshots");
+        // With the directory nothing stays.
+        let both = [
+            "forget", &id, "--path", ".env", "--path", ".git", "--json", "--yes",
+        ];
+        let told = sandbox.command(both).inside(&project).run().ok().json();
+        assert_eq!(told["in_git"], serde_json::json!([]), "{told}");
+        let own = ["forget", &id, "--path", "own.env", "--json", "--yes"];
+        let told = sandbox.command(own).inside(&project).run().ok().json();
+        assert_eq!(told["in_git"], serde_json::json!([]), "{told}");
+    }
 }
 
 #[test]

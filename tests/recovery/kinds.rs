@@ -117,6 +117,31 @@ fn s36_pipes_and_sockets_neither_hang_nor_go() {
     assert_kept(&before, &after, &["edited", "sub/plain"]);
 }
 
+/// A copy has no sockets either, and says so.
+#[test]
+fn s36_sockets_that_are_not_copied_are_named() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("kinds");
+    Build::at(&project).file("f", "f\n").socket("run/agent.sock");
+    let id = sandbox.launch(&project, "true");
+    let place = |name: &str| sandbox.scratch(name).to_str().unwrap().to_owned();
+    let line = "1 socket is not written: run/agent.sock";
+    let to = ["restore", &id, "--to", &place("all"), "--yes"];
+    sandbox.jackin(to).ok().shows(line);
+    sandbox.jackin(["fork", &id, &place("fork")]).ok().shows(line);
+    let told = sandbox.jackin(["fork", &id, "--json"]).ok().json();
+    assert_eq!(told["left_out"][0]["path"], "run/agent.sock", "{told}");
+    // One that is asked for is missing.
+    let named = project.join("run/agent.sock");
+    let to = ["restore", &id, named.to_str().unwrap(), "--to", &place("one")];
+    sandbox.jackin(to.iter().chain(&["--yes"])).code(6).shows(line);
+    let told = sandbox
+        .jackin(to.iter().chain(&["--yes", "--json"]))
+        .code(6)
+        .json();
+    assert_eq!(told["outcome"], "partial", "{told}");
+}
+
 #[test]
 fn s36_deleted_pipe_comes_back_and_a_planted_one_does_not_hang() {
     let sandbox = Sandbox::new();

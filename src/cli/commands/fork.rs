@@ -15,7 +15,7 @@ use crate::cli::snapshot_arg::named_by_options;
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::cli::written_snapshot::{
-    print_changed_meanwhile, print_encrypted, print_outside_git, print_problems, to_write,
+    print_changed_meanwhile, print_encrypted, print_outside_git, print_problems, print_sockets, to_write,
 };
 use crate::model::InstanceId;
 use crate::recovery::{ForkRequest, Wanted};
@@ -73,6 +73,9 @@ impl Command for ForkArgs {
         })?;
         print_changed_meanwhile(context, &forked.target);
         print_problems(context, &forked.written, args.json);
+        if !args.json {
+            print_sockets(context, &forked.written.sockets);
+        }
         let (target, encrypted) = (forked.target.clone(), forked.encrypted.clone());
         let status = tell(context, args, &ForkDocument::of(forked, args.branch.as_deref()));
         if !args.json && !encrypted.is_empty() {

@@ -9,7 +9,8 @@ use super::plan::Listed;
 use super::prune::held_words;
 use crate::model::Time;
 use crate::report::{
-    EarlierReplicaDocument, ForgetDocument, ForgetOutcome, ForgottenPathDocument, OutsideKind,
+    EarlierReplicaDocument, ForgetDocument, ForgetOutcome, ForgottenPathDocument, KeptCopyDocument,
+    OutsideKind,
 };
 use crate::terminal::table::{Column, Fit, Table};
 use crate::terminal::{Role, sanitize, size, style, width};
@@ -93,6 +94,7 @@ pub(in crate::cli) fn plan(document: &ForgetDocument, form: &Form<'_>) -> String
         lines.extend(width::wrap(&style::paint(Role::Warning, &text), columns));
     }
     lines.extend(copies(document, form));
+    lines.extend(in_git(document, form));
     lines.extend(width::wrap(&total(document), columns));
     lines.join("\n")
 }
@@ -251,8 +253,21 @@ fn copies(document: &ForgetDocument, form: &Form<'_>) -> Vec<String> {
         }
         _ => "The same content stays in the store for other paths (--content forgets these as well):",
     };
+    listed(text, &document.copies, form)
+}
+
+/// Names the git directories that keep the same content.
+fn in_git(document: &ForgetDocument, form: &Form<'_>) -> Vec<String> {
+    if document.in_git.is_empty() {
+        return Vec::new();
+    }
+    let text = "Git has the same content in its history, which stays in the store (forget --path with the git directory deletes that, too):";
+    listed(text, &document.in_git, form)
+}
+
+fn listed(text: &str, copies: &[KeptCopyDocument], form: &Form<'_>) -> Vec<String> {
     let mut lines = width::wrap(&style::paint(Role::Warning, text), form.columns);
-    for copy in document.copies.iter().take(form.named()) {
+    for copy in copies.iter().take(form.named()) {
         lines.push(format!(
             "  {} in {} of {}",
             sanitize::path(&copy.at.exact),
@@ -260,7 +275,7 @@ fn copies(document: &ForgetDocument, form: &Form<'_>) -> Vec<String> {
             copy.instance
         ));
     }
-    lines.extend(form.more(document.copies.len()));
+    lines.extend(form.more(copies.len()));
     lines
 }
 

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::ForgetError;
+use super::in_git::ForgottenObjects;
 use crate::model::{
     Coverage, Digest, ForgottenContent, InstanceId, Manifest, MountRecord, RelPath, SnapshotId, SnapshotKind,
     SnapshotRecord, Time,
@@ -262,12 +263,25 @@ impl<'s> Search<'s> {
         }
         let all: BTreeSet<ForgottenContent> = self.all_contents().copied().collect();
         let gone = all.into_iter().filter(|content| !kept.contains(&content.digest));
-        let copies = copies.into_iter().map(|((path, instance), snapshots)| KeptCopy {
-            path,
-            instance,
-            snapshots,
-        });
-        (gone.collect(), copies.collect())
+        (gone.collect(), kept_copies(copies))
+    }
+
+    /// Returns the git directories that keep one of the contents as an object.
+    pub(super) fn in_git(&self) -> Result<Vec<KeptCopy>, StoreError> {
+        let losing = self
+            .records
+            .iter()
+            .filter(|record| self.wanted.contains_key(&record.instance));
+        let mut objects = ForgottenObjects::of(self.store, self.all_contents(), losing);
+        let holders = objects.holders(self.store, &self.records, |record, label, git| {
+            let session = self.wanted.get(&record.instance);
+            let mut paths = session
+                .and_then(|session| session.get(label))
+                .into_iter()
+                .flatten();
+            paths.any(|wanted| git.is_within(wanted))
+        })?;
+        Ok(kept_copies(holders))
     }
 
     /// Returns the forgotten paths with the snapshots that have them, oldest first.
@@ -299,6 +313,15 @@ impl<'s> Search<'s> {
         }
         all
     }
+}
+
+fn kept_copies(snapshots: BTreeMap<(PathBuf, InstanceId), u64>) -> Vec<KeptCopy> {
+    let copy = |((path, instance), snapshots)| KeptCopy {
+        path,
+        instance,
+        snapshots,
+    };
+    snapshots.into_iter().map(copy).collect()
 }
 
 /// Reads all records, oldest first.

@@ -8,12 +8,12 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::cli::written_snapshot::{
-    print_changed_meanwhile, print_encrypted, print_outside_git, print_problems, to_write,
+    print_changed_meanwhile, print_encrypted, print_outside_git, print_problems, print_sockets, to_write,
 };
-use crate::recovery::{EncryptedFile, IncompleteDatabase, MissingClaim, OutputPlan};
+use crate::recovery::{IncompleteDatabase, MissingClaim, OutputPlan};
 use crate::report::{
     Head, HostPathDocument, NewClaimDocument, OutsideGitDocument, PathDocument, ReasonDocument,
-    RestoreOutcome, RestoreToDocument, not_opened, problems,
+    RestoreOutcome, RestoreToDocument, not_opened, not_sockets, problems,
 };
 use crate::terminal::{sanitize, size};
 
@@ -30,6 +30,7 @@ pub(super) fn to_directory(
         paths: count,
         new_claim: new,
         encrypted,
+        sockets,
         also,
         incomplete,
         ..
@@ -48,7 +49,7 @@ pub(super) fn to_directory(
         new_claim: new.as_ref().map(claim_document),
         paths,
         failed,
-        left_out: not_written(encrypted, incomplete),
+        left_out: not_written(planned),
         also: also
             .iter()
             .map(|(coverage, path)| PathDocument::new(coverage, path))
@@ -56,7 +57,7 @@ pub(super) fn to_directory(
         outside_git: Vec::new(),
     };
     let lacks = args.require_complete || encrypted.iter().any(|file| file.is_named);
-    let lacks = lacks && !encrypted.is_empty();
+    let lacks = lacks && !encrypted.is_empty() || sockets.iter().any(|socket| socket.is_named);
     // A directory that was written is no place for a second copy.
     let propose = |is_written: bool| {
         if encrypted.is_empty() || args.json.is_json() {
@@ -94,6 +95,7 @@ pub(super) fn to_directory(
     print_changed_meanwhile(context, target);
     if !args.json.is_json() {
         print_encrypted(context, encrypted);
+        print_sockets(context, sockets);
         for of in incomplete {
             let path = view::changes::path(&of.excluded, None);
             terminal.warn(&format!("{path} is {}", incomplete_words(of)));
@@ -108,7 +110,7 @@ pub(super) fn to_directory(
         return Ok(code(lacks));
     }
     if count == 0 && lacks {
-        // Everything that was asked for is encrypted.
+        // Everything that was asked for is encrypted, or a socket.
         if args.json.is_json() {
             terminal.json(&document(RestoreOutcome::Partial, 0, Vec::new()));
         }
@@ -144,11 +146,16 @@ pub(super) fn to_directory(
 }
 
 /// Returns the files that are missing in the directory, with the reasons.
-fn not_written(encrypted: &[EncryptedFile], incomplete: &[IncompleteDatabase]) -> Vec<ReasonDocument> {
-    let excluded = incomplete
+fn not_written(planned: &OutputPlan) -> Vec<ReasonDocument> {
+    let excluded = planned
+        .incomplete
         .iter()
         .map(|of| ReasonDocument::new(&of.coverage, &of.excluded, incomplete_words(of)));
-    not_opened(encrypted).into_iter().chain(excluded).collect()
+    let closed = not_opened(&planned.encrypted).into_iter();
+    closed
+        .chain(not_sockets(&planned.sockets))
+        .chain(excluded)
+        .collect()
 }
 
 fn incomplete_words(of: &IncompleteDatabase) -> String {
