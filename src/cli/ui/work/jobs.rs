@@ -12,7 +12,7 @@ use crate::cli::retain::by_the_rules;
 use crate::cli::session_begin::{tell_notes, warn_of_unsteady};
 use crate::cli::view;
 use crate::cli::view::plan::Listed;
-use crate::cli::written_snapshot::{print_changed_meanwhile, print_problems};
+use crate::cli::written_snapshot::{print_changed_meanwhile, print_problems, print_sockets};
 use crate::model::Time;
 use crate::recovery::{
     CheckpointRequest, ForgetRequest, ForkRequest, PlannedForget, Store, TakenCheckpoint, Text,
@@ -122,13 +122,15 @@ fn fork(
     })?;
     print_changed_meanwhile(context, &forked.target);
     print_problems(context, &forked.written, false);
+    print_sockets(context, &forked.written.sockets);
+    let encrypted = forked.encrypted.len() as u64;
     let fork = ForkDocument::of(forked, None);
     let mut text = view::forks::made(&fork);
     if !fork.is_whole {
         text.push_str("\nThe snapshot and so the fork are incomplete.");
     }
-    if !fork.left_out.is_empty() {
-        let files = size::counted(fork.left_out.len() as u64, "file is", "files are");
+    if encrypted > 0 {
+        let files = size::counted(encrypted, "file is", "files are");
         text.push_str(&format!(
             "\n{files} encrypted, and not written: `fork --identity FILE` writes all."
         ));
