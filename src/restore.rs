@@ -79,7 +79,7 @@ pub use composed::{Composed, ComposedFiles, MAX_COMPOSED, MAX_TOGETHER, can_be_c
 pub use denied::{Closed, Denied};
 pub use error::{Locked, RestoreError};
 pub use execute::execute;
-pub use export_tree::{OutputDir, Written, is_empty, take_away, write_to, write_verified};
+pub use export_tree::{OutputDir, Written, is_empty, mark, take_away, write_to, write_verified};
 pub use folded_names::FoldedNames;
 pub use git_index::RefreshedIndexes;
 pub use git_links::GitLinks;

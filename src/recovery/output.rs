@@ -25,7 +25,7 @@ use crate::config::{settle, settle_path};
 use crate::git_directories::Repositories;
 use crate::model::{Coverage, EntryKind, Manifest, RelPath, SnapshotRecord};
 use crate::restore::{
-    OutputDir, Problem, RestoreError, Scope, SnapshotScope, Written, is_empty, take_away, write_to,
+    OutputDir, Problem, RestoreError, Scope, SnapshotScope, Written, is_empty, mark, take_away, write_to,
     write_verified,
 };
 use crate::store::{Blobs, InstanceRow, LockGuard, Store};
@@ -465,6 +465,9 @@ fn check(transports: &Transports, directory: &Path) -> Result<(), OutputError> {
         Ok(found) if !found.is_dir() => Err(OutputError::NoDirectory { path }),
         Ok(_) => match directory.read_dir().map(|mut names| names.next().is_none()) {
             Ok(true) => Ok(()),
+            Ok(false) if directory.join(mark()).symlink_metadata().is_ok() => {
+                Err(OutputError::Unfinished { path })
+            }
             Ok(false) => Err(OutputError::NotEmpty { path }),
             Err(source) => Err(OutputError::Unreadable { path, source }),
         },

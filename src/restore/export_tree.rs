@@ -628,6 +628,8 @@ fn is_mark(name: &OsStr) -> bool {
     name == mark()
 }
 
-fn mark() -> OsString {
+/// Returns the name of the mark in an existing directory that a copy is being written into.
+#[must_use]
+pub fn mark() -> OsString {
     OsString::from(format!("{STAGING_PREFIX}{MARK}"))
 }

@@ -365,6 +365,8 @@ fn a_killed_one_leaves_nothing_that_looks_finished() {
         sandbox.give(&empty);
         assert_eq!(fork(&[empty.to_str().unwrap()]).exit(), None);
         assert!(empty.join(".jackin-recovery-unfinished").exists(), "{point}");
+        let again = sandbox.jackin(["fork", &later, empty.to_str().unwrap()]).code(2);
+        again.shows("holds an unfinished copy").shows("delete it");
     }
     // What somebody else put there stays, whatever it is called.
     let place = sandbox.home().join(".jackin/data/forks");

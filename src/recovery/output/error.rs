@@ -22,6 +22,12 @@ pub enum OutputError {
         /// The path.
         path: PathBuf,
     },
+    /// A killed process left a part of a copy in the directory.
+    #[error("{} holds an unfinished copy: the restore --to or the fork that wrote it was killed", path.display())]
+    Unfinished {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The directory has entries.
     #[error("{} is not empty", path.display())]
     NotEmpty {
@@ -113,6 +119,7 @@ impl Diagnostic for OutputError {
             Self::Address { .. }
             | Self::NoDirectory { .. }
             | Self::NotEmpty { .. }
+            | Self::Unfinished { .. }
             | Self::NoParent { .. }
             | Self::Volume { .. }
             | Self::InMount { .. }
@@ -128,6 +135,7 @@ impl Diagnostic for OutputError {
     fn hints(&self) -> Vec<Hint> {
         let hint = match self {
             Self::Address { .. } => "name a place here, and copy it there yourself".to_owned(),
+            Self::Unfinished { .. } => "delete it, or choose another directory".to_owned(),
             Self::NoDirectory { .. } | Self::NotEmpty { .. } => {
                 "choose an absent or empty directory".to_owned()
             }
