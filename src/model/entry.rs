@@ -142,6 +142,26 @@ impl Entry {
         Self { kind, ..self.clone() }
     }
 
+    /// Returns the entry with the names of its attributes and without their values, which may be secret.
+    #[must_use]
+    pub fn without_attribute_values(mut self) -> Self {
+        for xattr in &mut self.xattrs {
+            xattr.value = Box::default();
+        }
+        self
+    }
+
+    /// Returns the entry with values that it lacks from the attributes of the same names.
+    #[must_use]
+    pub fn with_attribute_values(mut self, known: &[Xattr]) -> Self {
+        for xattr in self.xattrs.iter_mut().filter(|xattr| xattr.value.is_empty()) {
+            if let Some(known) = known.iter().find(|known| known.name == xattr.name) {
+                xattr.value.clone_from(&known.value);
+            }
+        }
+        self
+    }
+
     /// Returns the entry with owner, mode, attributes and flags of another one.
     #[must_use]
     pub fn with_metadata_of(self, other: &Self) -> Self {

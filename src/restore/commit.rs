@@ -357,7 +357,8 @@ impl Commit<'_> {
             let change = |step: &Step, left: &LeftThere| {
                 let composed = mount.request.witness.composed.get(&step.change.path);
                 PathChange {
-                    composed: composed.map(|file| Recorded(Box::new(file.entry.clone()))),
+                    composed: composed
+                        .map(|file| Recorded(Box::new(file.entry.clone().without_attribute_values()))),
                     ..change(label, step, left)
                 }
             };

@@ -1,6 +1,6 @@
 //! Changes that the sessions and restores of jackin made to a path, and those of sessions that ran at the same time.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
 
 use super::RestoreError;
@@ -12,9 +12,7 @@ use super::timeline::timeline;
 use crate::capture::{PrivateOverlay, Show};
 use crate::contract::Matcher;
 use crate::diff::{Side, compare, moved};
-use crate::model::{
-    Coverage, Entry, InstanceId, Manifest, RelPath, SnapshotId, SnapshotKind, SnapshotRecord,
-};
+use crate::model::{Coverage, InstanceId, Manifest, RelPath, SnapshotId, SnapshotKind, SnapshotRecord};
 use crate::store::{InstanceRow, Store};
 use handle_fs::Locations;
 
@@ -88,24 +86,25 @@ pub fn of_instance(
     let begun = begun.unwrap_or(0);
     let own = left(store, &instance.id, &coverage.label, begun, false, &mut reveal)?;
     (witness.left, witness.inexact) = (own.states, own.inexact);
+    witness.unreadable.extend(own.unreadable);
     // What was restored before this session ended shows in its own closing snapshot.
     let since = ended.unwrap_or(begun);
-    witness.elsewhere = left_by_others(store, instance, coverage, since)?;
+    left_by_others(store, instance, coverage, since, &mut witness)?;
     let others = overlapping(store, instance, coverage)?;
     witness.timeline = timeline(store, instance, coverage, (target, None), &others)?;
     Ok(witness)
 }
 
-/// Returns the states in which restores of other sessions left paths of this mount since the receipt `since`, also where their mount lies
+/// Adds the states in which restores of other sessions left paths of this mount since the receipt `since`, also where their mount lies
 /// in this one or contains it.
 fn left_by_others(
     store: &Store,
     instance: &InstanceRow,
     coverage: &Coverage,
     since: u64,
-) -> Result<HashMap<RelPath, Vec<Option<Entry>>>, RestoreError> {
+    witness: &mut ChangeHistory,
+) -> Result<(), RestoreError> {
     let locations = Locations::default();
-    let mut found: HashMap<RelPath, Vec<Option<Entry>>> = HashMap::new();
     for other in store.catalog().restored_since(since)? {
         if other.id == instance.id {
             continue;
@@ -114,8 +113,13 @@ fn left_by_others(
             let Some((own, theirs)) = coverage.common(mount, &locations) else {
                 continue;
             };
-            let mut reveal = PrivateOverlay::of(store, mount, Show::Whole)?;
-            for (path, states) in left(store, &other.id, &mount.label, since, true, &mut reveal)?.states {
+            // Without its secrets nothing of the mount can be compared.
+            let Ok(mut reveal) = PrivateOverlay::of(store, mount, Show::Whole) else {
+                continue;
+            };
+            let found = left(store, &other.id, &mount.label, since, true, &mut reveal)?;
+            witness.unreadable.extend(found.unreadable);
+            for (path, states) in found.states {
                 let place = path.on_host(&theirs);
                 let Some(path) = place
                     .strip_prefix(&own)
@@ -125,11 +129,11 @@ fn left_by_others(
                     continue;
                 };
                 let states = states.into_iter().map(|left| left.state);
-                found.entry(path).or_default().extend(states);
+                witness.elsewhere.entry(path).or_default().extend(states);
             }
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 /// The witness for taking back a restore: only the states that our own restores left may be changed.
@@ -146,6 +150,7 @@ pub fn of_restore(
     Ok(ChangeHistory {
         left: left.states,
         inexact: left.inexact,
+        unreadable: left.unreadable,
         only_left: true,
         ..ChangeHistory::default()
     })

@@ -38,13 +38,15 @@ pub(super) struct Left {
     pub(super) states: HashMap<RelPath, Vec<LeftState>>,
     /// Paths where at least one of the states could not be made exact.
     pub(super) inexact: HashSet<RelPath>,
+    /// Snapshots that restores went back to and that cannot be read, with the reason. They prove nothing.
+    pub(super) unreadable: Vec<(SnapshotId, String)>,
 }
 
 /// The snapshot that a restore went back to.
 enum Target {
     There(Option<Manifest>),
-    /// The snapshot has been pruned.
-    Pruned,
+    /// The snapshot has been pruned, or cannot be read.
+    Gone,
 }
 
 /// The states that restores of this instance left since the receipt `since`. `all` also counts what an undo brought back
@@ -83,20 +85,31 @@ pub(super) fn left(
         if changed.peek().is_none() {
             continue;
         }
-        let target = match targets.entry(&row.target) {
+        let target = &*match targets.entry(&row.target) {
             Place::Occupied(known) => known.into_mut(),
-            Place::Vacant(place) => match store.record(&row.target) {
-                Ok(record) => {
-                    if let Some(mut other) = reveal.locked() {
-                        locked.insert(&row.target, manifest(store, &record, label, &mut other)?);
+            Place::Vacant(place) => {
+                let mut load = || -> Result<_, RestoreError> {
+                    let record = store.record(&row.target)?;
+                    let without_key = match reveal.locked() {
+                        Some(mut other) => Some(manifest(store, &record, label, &mut other)?),
+                        None => None,
+                    };
+                    Ok((without_key, shown(store, &record, label, reveal)?))
+                };
+                place.insert(match load() {
+                    Ok((without_key, shown)) => {
+                        locked.extend(without_key.map(|manifest| (&row.target, manifest)));
+                        Target::There(shown)
                     }
-                    place.insert(Target::There(shown(store, &record, label, reveal)?))
-                }
-                Err(StoreError::NoSnapshot { .. } | StoreError::LostRecord { .. }) => {
-                    place.insert(Target::Pruned)
-                }
-                Err(error) => return Err(error.into()),
-            },
+                    Err(RestoreError::Store(
+                        StoreError::NoSnapshot { .. } | StoreError::LostRecord { .. },
+                    )) => Target::Gone,
+                    Err(error) => {
+                        left.unreadable.push((row.target.clone(), error.to_string()));
+                        Target::Gone
+                    }
+                })
+            }
         };
         let later = match all {
             true => HashSet::new(),
@@ -106,18 +119,27 @@ pub(super) fn left(
             if later.contains(&change.path) {
                 continue;
             }
-            let state = match target {
-                _ if change.composed.is_some() => change.composed.as_ref().map(|entry| (*entry.0).clone()),
+            let restored = match target {
                 Target::There(manifest) => manifest
                     .as_ref()
-                    .and_then(|manifest| manifest.entry(&change.path))
-                    .cloned(),
-                Target::Pruned if change.act == PathAct::Deleted => None,
+                    .and_then(|manifest| manifest.entry(&change.path)),
+                Target::Gone => None,
+            };
+            let state = match (target, &change.composed) {
+                (_, Some(composed)) => {
+                    let known = restored.map_or(&[][..], |entry| &entry.xattrs);
+                    Some((*composed.0).clone().with_attribute_values(known))
+                }
+                (Target::There(_), None) => restored.cloned(),
+                (Target::Gone, None) if change.act == PathAct::Deleted => None,
                 // The state that it was restored to is unknown, so the current one counts as a later edit.
-                Target::Pruned => continue,
+                (Target::Gone, None) => continue,
             };
             let as_left = |state: Option<Entry>| match (state, &change.left) {
-                (Some(state), Some(left)) => Some(state.with_metadata_of(&left.0)),
+                (Some(state), Some(left)) => {
+                    let left = (*left.0).clone().with_attribute_values(&state.xattrs);
+                    Some(state.with_metadata_of(&left))
+                }
                 (state, _) => state,
             };
             let state = as_left(state);

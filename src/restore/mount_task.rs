@@ -468,10 +468,18 @@ pub(super) fn report(
                     then.is_some_and(|then| then.kind == live.kind)
                 };
                 verified.changed.get(path).map(|live| {
-                    let own = live.as_ref().filter(|live| is_own && is_like_target(live));
-                    own.map_or(LeftThere::Target, |live| {
-                        LeftThere::Metadata(Box::new(live.without_content()))
-                    })
+                    let then = step.change.from.as_ref();
+                    let has_same = |live: &Entry| {
+                        then.is_some_and(|then| live.xattrs.iter().all(|xattr| then.xattrs.contains(xattr)))
+                    };
+                    match live.as_ref().filter(|live| is_own && is_like_target(live)) {
+                        None => LeftThere::Target,
+                        // The receipt has names of attributes alone: the target has their values.
+                        Some(live) if has_same(live) => {
+                            LeftThere::Metadata(Box::new(live.without_content().without_attribute_values()))
+                        }
+                        Some(_) => LeftThere::Unknown,
+                    }
                 })
             }
             Err(error) => {

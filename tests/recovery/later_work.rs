@@ -283,6 +283,36 @@ fn what_a_restore_of_a_nested_root_left_is_nobodys_later_edit() {
     }
 }
 
+/// A snapshot of another session that cannot be read proves nothing, and keeps no other path from coming back.
+#[test]
+fn a_damaged_snapshot_of_a_nested_root_stops_no_restore() {
+    for (first, second) in [("shop/sub", "shop"), ("shop", "shop/sub")] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("shop");
+        Build::at(&project)
+            .file("sub/f", "before\n")
+            .file("sub/g", "before\n")
+            .aged();
+        let at = |root: &str| sandbox.sources().join(root);
+        let inside = |root: &str| if root == "shop" { "cd sub; " } else { "" };
+        let first_id = sandbox.launch(&at(first), &format!("{}echo first > f", inside(first)));
+        let second_id = sandbox.launch(&at(second), &format!("{}echo second > g", inside(second)));
+        sandbox.jackin(["restore", &first_id, "--yes"]).code_in(&[0, 6]);
+        let shown = sandbox.jackin(["show", &first_id, "--json"]).ok().json();
+        let snapshots = shown["instance"]["snapshots"].as_array().unwrap();
+        let baseline = snapshots
+            .iter()
+            .find(|snapshot| snapshot["kind"] == "baseline")
+            .unwrap();
+        let record = format!("snapshots/{}.json", baseline["id"].as_str().unwrap());
+        fs::write(sandbox.store().join(record), "{").unwrap();
+
+        sandbox.jackin(["restore", &second_id, "--yes"]).code_in(&[0, 6]);
+        assert_eq!(fs::read_to_string(project.join("sub/g")).unwrap(), "before\n");
+        assert_eq!(fs::read_to_string(project.join("sub/f")).unwrap(), "before\n");
+    }
+}
+
 #[test]
 fn sessions_that_track_other_paths_of_a_directory_are_separate() {
     let sandbox = Sandbox::new();
