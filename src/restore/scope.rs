@@ -425,6 +425,13 @@ impl Scope {
         };
         let pairs = moves();
         let changed: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
+        let is_dir = |entry: &Option<Entry>| entry.as_ref().is_some_and(Entry::is_dir);
+        let gone = |change: &&Change| is_dir(&change.from) && !is_dir(&change.to);
+        let made = |change: &&Change| !is_dir(&change.from) && is_dir(&change.to);
+        let gone: BTreeSet<&RelPath> = changes.iter().filter(gone).map(|change| &change.path).collect();
+        let made: BTreeSet<&RelPath> = changes.iter().filter(made).map(|change| &change.path).collect();
+        // A file that moved between two git directories says nothing of the others in them.
+        let is_renamed = |old: &RelPath, new: &RelPath| gone.contains(old) && made.contains(new);
         let mut held = tops.sorted.clone();
         // One rename may lead to the next: a name that became free was taken.
         loop {
@@ -433,9 +440,9 @@ impl Scope {
                 for (one, other) in [(old, new), (new, old)] {
                     if is_held(&held, one) && !is_held(&held, other) {
                         more.insert(other.clone());
-                        // A part of a git directory that moved is of no use without the others, nor are they without it.
+                        // A part of a git directory that was renamed is of no use without the others, nor are they without it.
                         if let (Some(own), Some(theirs)) = (dot_git_above(one), dot_git_above(other))
-                            && own != theirs
+                            && (is_renamed(&own, &theirs) || is_renamed(&theirs, &own))
                         {
                             more.extend([own, theirs].into_iter().filter(|git| !is_held(&held, git)));
                         }

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::support::build::Build;
 use crate::support::compare::assert_same_tree;
+use crate::support::git::Repository;
 use crate::support::machine::run_tool;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
@@ -96,6 +97,32 @@ fn a_part_of_a_git_directory_that_moved_means_all_of_it() {
         works("d1");
         assert!(!project.join("repo").exists(), "{path}");
     }
+}
+
+/// A file that moved from one git directory into another takes none of the other files along.
+#[test]
+fn a_file_that_moved_between_two_git_directories_means_itself() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("two-repositories");
+    let [_, two] = ["one", "two"].map(|name| {
+        let repository = Repository::with_history(&project.join(name), 1);
+        let hooks = repository.path.join(".git/hooks");
+        fs::create_dir_all(&hooks).unwrap();
+        fs::write(
+            hooks.join("pre-push"),
+            format!("#!/bin/sh\n# {name}, and long enough to be recognized\n"),
+        )
+        .unwrap();
+        repository
+    });
+    let script = "mv one/.git/hooks/pre-push two/.git/hooks/pre-push; cd two; echo more >> agent; git add agent; \
+                  git -c user.name=a -c user.email=a@example.com commit -qm agent";
+    let id = sandbox.launch(&project, script);
+    let head = two.git(&["rev-parse", "HEAD"]);
+    let done = sandbox.restore(&id, &["one"]);
+    assert!(project.join("one/.git/hooks/pre-push").exists());
+    assert_eq!(two.git(&["rev-parse", "HEAD"]), head, "{:?}", done.applied);
+    assert_eq!(two.git(&["status", "--porcelain"]), "");
 }
 
 #[test]
