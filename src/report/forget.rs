@@ -47,6 +47,8 @@ pub(crate) struct ForgetDocument {
     pub(crate) copies: Vec<KeptCopyDocument>,
     /// Git directories that keep the same content, as an object.
     pub(crate) in_git: Vec<KeptCopyDocument>,
+    /// Number of contents that were not looked for in git's objects, as they are too large or cannot be read.
+    pub(crate) in_git_unknown: u64,
     /// Number of archives that are rewritten or deleted.
     pub(crate) archives: u64,
     /// Bytes that become free; of a plan about as many.
@@ -176,6 +178,7 @@ impl ForgetDocument {
             contents: Vec::new(),
             copies: Vec::new(),
             in_git: Vec::new(),
+            in_git_unknown: 0,
             archives: 0,
             freed: 0,
             on_disk: Vec::new(),
@@ -224,6 +227,7 @@ impl ForgetDocument {
             contents: proposal.plan.contents().to_vec(),
             copies: proposal.copies.iter().map(KeptCopyDocument::from).collect(),
             in_git: proposal.in_git.iter().map(KeptCopyDocument::from).collect(),
+            in_git_unknown: proposal.in_git_unknown,
             archives: proposal.plan.archives(),
             freed: proposal.plan.freed,
             on_disk: planned

@@ -72,6 +72,8 @@ pub struct ForgetProposal {
     pub copies: Vec<KeptCopy>,
     /// Git directories that keep the same content as an object.
     pub in_git: Vec<KeptCopy>,
+    /// Number of contents that were not looked for in git's objects: they are too large, or cannot be read.
+    pub in_git_unknown: u64,
     /// Sessions whose last restore cannot be undone any more, sorted.
     pub ends_undo: Vec<InstanceId>,
     /// Changes to the store.
@@ -128,7 +130,7 @@ pub fn propose(
                 amended.add(record, &paths)?;
             }
             let (contents, copies) = search.contents();
-            let in_git = search.in_git()?;
+            let (in_git, in_git_unknown) = search.in_git()?;
             let plan = store.plan_forget(Vec::new(), amended, contents, observer)?;
             Ok(ForgetProposal {
                 subject: subject.clone(),
@@ -138,6 +140,7 @@ pub fn propose(
                 held: search.held(),
                 copies,
                 in_git,
+                in_git_unknown,
                 ends_undo: Vec::new(),
                 plan,
             })
@@ -229,6 +232,7 @@ fn sessions(
         held: Vec::new(),
         copies: Vec::new(),
         in_git: Vec::new(),
+        in_git_unknown: 0,
         ends_undo,
         plan,
     })

@@ -258,11 +258,19 @@ fn copies(document: &ForgetDocument, form: &Form<'_>) -> Vec<String> {
 
 /// Names the git directories that keep the same content.
 fn in_git(document: &ForgetDocument, form: &Form<'_>) -> Vec<String> {
+    let unknown = document.in_git_unknown;
+    let mut lines = Vec::new();
+    if unknown > 0 {
+        let count = size::counted(unknown, "content was", "contents were");
+        let text = format!("{count} not looked for in git's objects: too large, or unreadable.");
+        lines.extend(width::wrap(&style::paint(Role::Warning, &text), form.columns));
+    }
     if document.in_git.is_empty() {
-        return Vec::new();
+        return lines;
     }
     let text = "Git has the same content in its history, which stays in the store (forget --path with the git directory deletes that, too):";
-    listed(text, &document.in_git, form)
+    lines.extend(listed(text, &document.in_git, form));
+    lines
 }
 
 fn listed(text: &str, copies: &[KeptCopyDocument], form: &Form<'_>) -> Vec<String> {

@@ -1,39 +1,52 @@
 //! Git directories of the snapshots that have a forgotten content as an object: it stays there, whatever becomes of the path.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::git_directories::is_git_directory;
-use crate::model::{Digest, ForgottenContent, InstanceId, Manifest, RelPath, SnapshotRecord};
+use crate::model::{Digest, Directory, ForgottenContent, InstanceId, Manifest, RelPath, SnapshotRecord};
 use crate::store::{Blobs, Store, StoreError, StoredTree};
-use git_reader::{ObjectKind, Oid, below, indexed};
+use git_reader::{ObjectKind, Oid, indexed};
 
-/// Size of the largest content that is looked for, in bytes.
-const LARGEST: u64 = 1 << 20;
-/// Maximum number of contents that are looked for.
-const MOST: usize = 1000;
+/// Maximum size of the contents that are read to be looked for, in bytes.
+const MOST_BYTES: u64 = 1 << 30;
+/// Size of the largest content that is looked for, in bytes: it is in memory as a whole.
+const LARGEST: u64 = 64 << 20;
 /// Maximum number of objects in a pack that is looked through.
 const MOST_PACKED: u32 = 4_000_000;
 
 /// Objects with the contents of forgotten files.
 #[derive(Default)]
 pub(super) struct ForgottenObjects {
-    oids: BTreeSet<Oid>,
+    oids: HashSet<Oid>,
+    /// Number of contents that are not looked for.
+    unread: u64,
     /// Whether the index of a pack, by its digest, lists one of them.
     packs: HashMap<Digest, bool>,
 }
 
+/// Git directories that have one of the objects, each with the number of snapshots in a session, by its path on the host.
+pub(super) type Holders = BTreeMap<(PathBuf, InstanceId), u64>;
+
 impl ForgottenObjects {
-    /// Names the contents as git does; `records` hold them. What cannot be read is not looked for.
+    /// Names the contents as git does; `records` hold them.
     pub(super) fn of<'r>(
         store: &Store,
         contents: impl Iterator<Item = &'r ForgottenContent>,
         records: impl Iterator<Item = &'r SnapshotRecord>,
     ) -> Self {
-        let small = contents.filter(|content| content.size <= LARGEST);
-        let mut open: BTreeSet<Digest> = small.map(|content| content.digest).take(MOST).collect();
         let mut found = Self::default();
+        let mut open: BTreeSet<Digest> = BTreeSet::new();
+        let mut bytes = 0;
+        for content in contents.collect::<BTreeSet<_>>() {
+            if content.size <= LARGEST && bytes + content.size <= MOST_BYTES {
+                bytes += content.size;
+                open.insert(content.digest);
+            } else {
+                found.unread += 1;
+            }
+        }
         for record in records {
             if open.is_empty() {
                 break;
@@ -51,23 +64,29 @@ impl ForgottenObjects {
                 }
             }
         }
+        found.unread += open.len() as u64;
         found
     }
 
-    /// Returns the git directories of all records that have one of the objects and stay, each with the number of snapshots in a session. `goes`
-    /// is asked for the path of each, with the record and the label of the mount.
+    /// Returns the number of contents that are too large, or cannot be read.
+    pub(super) fn unread(&self) -> u64 {
+        self.unread
+    }
+
+    /// Returns the git directories of all records that have one of the objects and stay. `goes` is asked for the path of each, with the record
+    /// and the label of the mount.
     pub(super) fn holders(
         &mut self,
         store: &Store,
         records: &[SnapshotRecord],
         goes: impl Fn(&SnapshotRecord, &str, &RelPath) -> bool,
-    ) -> Result<BTreeMap<(PathBuf, InstanceId), u64>, StoreError> {
-        let mut found = BTreeMap::new();
+    ) -> Result<Holders, StoreError> {
+        let mut found = Holders::new();
         if self.oids.is_empty() {
             return Ok(found);
         }
         // Most snapshots of a session have the manifest of another one.
-        let mut known: HashMap<Digest, Vec<RelPath>> = HashMap::new();
+        let mut known: HashMap<Digest, BTreeSet<RelPath>> = HashMap::new();
         for record in records {
             for mount in &record.mounts {
                 let Some(digest) = mount.manifest else { continue };
@@ -91,48 +110,52 @@ impl ForgottenObjects {
         Ok(found)
     }
 
-    fn in_manifest(&mut self, manifest: &Manifest, blobs: &Blobs) -> Vec<RelPath> {
-        let dirs = manifest.directories.iter().map(|dir| &dir.path);
-        dirs.filter(|path| is_git_directory(manifest, path))
-            .filter(|git| self.has_loose(manifest, git) || self.has_packed(manifest, git, blobs))
-            .cloned()
-            .collect()
+    /// Returns the git directories of a manifest that have one of the objects. Of objects that repositories share, it is the directory of these.
+    fn in_manifest(&mut self, manifest: &Manifest, blobs: &Blobs) -> BTreeSet<RelPath> {
+        let mut found = BTreeSet::new();
+        for dir in &manifest.directories {
+            let Some((objects, name)) = dir.path.split() else {
+                continue;
+            };
+            let has_one = match name.as_bytes() {
+                b"pack" => self.has_packed(manifest, dir, blobs),
+                fan if fan.len() == 2 => self.has_loose(fan, dir),
+                _ => false,
+            };
+            if has_one {
+                let git = objects.split().map(|(git, _)| git);
+                found.insert(
+                    git.filter(|git| is_git_directory(manifest, git))
+                        .unwrap_or(objects),
+                );
+            }
+        }
+        found
     }
 
-    fn has_loose(&self, manifest: &Manifest, git: &RelPath) -> bool {
-        self.oids.iter().any(|oid| {
-            let hex = oid.to_string();
-            let (fan, rest) = hex.split_at_checked(2).unwrap_or_default();
-            manifest
-                .entry(&below(git, &format!("objects/{fan}/{rest}")))
-                .is_some()
+    fn has_loose(&self, fan: &[u8], dir: &Directory) -> bool {
+        let mut entries = dir.entries.iter();
+        entries.any(|entry| {
+            let hex = [fan, entry.name.as_bytes()].concat();
+            Oid::parse(&hex).is_some_and(|oid| self.oids.contains(&oid))
         })
     }
 
-    fn has_packed(&mut self, manifest: &Manifest, git: &RelPath, blobs: &Blobs) -> bool {
-        let packs = below(git, "objects/pack");
-        let Some(listed) = manifest.directory(&packs) else {
-            return false;
-        };
+    fn has_packed(&mut self, manifest: &Manifest, dir: &Directory, blobs: &Blobs) -> bool {
         let files = StoredTree::new(manifest, blobs, Path::new("/"));
-        for entry in &listed.entries {
-            let Some(content) = entry
-                .content()
-                .filter(|_| entry.name.as_bytes().ends_with(b".idx"))
-            else {
-                continue;
-            };
-            let oids = &self.oids;
-            let has = self.packs.entry(content.digest).or_insert_with(|| {
-                let names = indexed(&files, &packs.join(&entry.name), MOST_PACKED)
-                    .ok()
-                    .flatten();
-                names.is_some_and(|names| names.iter().any(|name| oids.contains(name)))
-            });
-            if *has {
-                return true;
-            }
-        }
-        false
+        let indexes = dir
+            .entries
+            .iter()
+            .filter(|entry| entry.name.as_bytes().ends_with(b".idx"));
+        indexes
+            .filter_map(|entry| Some((entry, entry.content()?)))
+            .any(|(entry, content)| {
+                *self.packs.entry(content.digest).or_insert_with(|| {
+                    let names = indexed(&files, &dir.path.join(&entry.name), MOST_PACKED)
+                        .ok()
+                        .flatten();
+                    names.is_some_and(|names| names.iter().any(|name| self.oids.contains(name)))
+                })
+            })
     }
 }

@@ -266,8 +266,8 @@ impl<'s> Search<'s> {
         (gone.collect(), kept_copies(copies))
     }
 
-    /// Returns the git directories that keep one of the contents as an object.
-    pub(super) fn in_git(&self) -> Result<Vec<KeptCopy>, StoreError> {
+    /// Returns the git directories that keep one of the contents as an object, and the number of contents that were not looked for.
+    pub(super) fn in_git(&self) -> Result<(Vec<KeptCopy>, u64), StoreError> {
         let losing = self
             .records
             .iter()
@@ -281,7 +281,7 @@ impl<'s> Search<'s> {
                 .flatten();
             paths.any(|wanted| git.is_within(wanted))
         })?;
-        Ok(kept_copies(holders))
+        Ok((kept_copies(holders), objects.unread()))
     }
 
     /// Returns the forgotten paths with the snapshots that have them, oldest first.
