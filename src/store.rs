@@ -460,6 +460,19 @@ impl Store {
         })
     }
 
+    /// Locks the baseline of a session that began without one, for the process that takes it.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] after half a minute; [`StoreError::ReadOnly`]; [`StoreError::Io`].
+    pub fn lock_baseline(&self, id: &InstanceId) -> Result<LockGuard, StoreError> {
+        let _kept = self.layout.enter()?;
+        self.must_be_writable()?;
+        let file = format!("baseline-{id}");
+        lock::patient(&self.layout, &file)?.ok_or_else(|| StoreError::Locked {
+            object: LockedObject::File(self.layout.lock(&file)),
+        })
+    }
+
     /// Returns true if a process (also this one) holds the lock of a session. Creates nothing.
     ///
     /// # Errors

@@ -61,6 +61,10 @@ pub fn checkpoint(
     mark: CheckpointRequest<'_>,
 ) -> Result<Captured, SessionError> {
     wait_for_baseline(store, world, row)?;
+    if store.catalog().snapshots(&row.id)?.is_empty() {
+        // Another process may be taking it now.
+        drop(store.lock_baseline(&row.id).ok());
+    }
     let since = store.newest_known_receipt()?;
     let _own_name = mark.name.map(|name| own_name(store, row, name)).transpose()?;
     let attempt = Attempt {
@@ -240,6 +244,11 @@ pub fn baseline_again(
     limits: Limits,
 ) -> Result<Option<Captured>, SessionError> {
     if row.mounts.is_empty() || !is_baseline_due(store, row)? {
+        return Ok(None);
+    }
+    // Of two that find none, one takes it, before anything else is stored of the session.
+    let _alone = store.lock_baseline(&row.id)?;
+    if !is_baseline_due(store, row)? {
         return Ok(None);
     }
     // The session has run without one, and the killed process recorded nothing.
