@@ -11,10 +11,13 @@ use super::context::Context;
 use super::error::{CliError, ErrorKind};
 use super::suggested_command::Words;
 use super::view;
+use crate::config::settle_path;
+use crate::environment::Environment;
 use crate::model::InstanceId;
 use crate::process::INSTANCE_VARIABLE;
 use crate::recovery::{
-    EarlierSession, InstanceRow, NamedSession, PathGlob, RecoveryError, SessionChoice, Store, Wanted,
+    EarlierSession, InstanceRow, NamedSession, PathGlob, Recovery, RecoveryError, SessionChoice, Store,
+    Wanted,
 };
 use crate::report::InstanceDocument;
 use crate::terminal::{Verbosity, size, width};
@@ -204,6 +207,12 @@ impl SessionPathsArg {
         asking: Asking,
     ) -> Result<(String, Vec<OsString>), CliError> {
         let split = self.split(context)?;
+        if split.named.is_none()
+            && !self.any
+            && let Some(session) = session_of_paths(context, &split.paths, asking)
+        {
+            return Ok((session, split.paths));
+        }
         let settled = settle(context, split.named.as_deref(), self.any, asking);
         let settled = settled.map_err(|error| match split.is_doubtful {
             true => neither(context, split.named.as_deref().unwrap_or_default(), error),
@@ -274,6 +283,29 @@ impl SessionPathArg {
         let settled = named.map(|name| settle(context, Some(name), false, Asking::any(is_silent)));
         Ok((settled.transpose()?, self.path.clone()))
     }
+}
+
+/// Returns the session that covers the first path, if none covers the current directory. Reports it.
+pub(super) fn session_of_paths(context: &Context<'_>, paths: &[OsString], asking: Asking) -> Option<String> {
+    let here = SessionChoice {
+        named: None,
+        any: false,
+        wanted: asking.wanted,
+    };
+    let path = settle_path(context.environment, Path::new(paths.first()?));
+    if !matches!(context.engine().choose(&here), Err(RecoveryError::NotHere { .. })) {
+        return None;
+    }
+    let environment = Environment {
+        // It need not exist any more, nor be a directory.
+        current: path,
+        ..context.environment.clone()
+    };
+    let row = Recovery::open(&environment).choose(&here).ok()?;
+    if asking.reported != Reported::None {
+        say_which(context, &row);
+    }
+    Some(row.id.to_string())
 }
 
 /// Adds to the error for a word that names no session that it names no path either.

@@ -7,7 +7,7 @@ use clap::Args;
 use super::args::some_path;
 use super::context::Context;
 use super::error::{CliError, ErrorKind};
-use super::session_arg::{Asking, EscapedPaths, SessionPathsArg, refuse_ambiguous, settle};
+use super::session_arg::{Asking, EscapedPaths, SessionPathsArg, refuse_ambiguous, session_of_paths, settle};
 use crate::recovery::{NamedSession, PathGlob, Until};
 
 /// A snapshot, or none for one of the latest session here, before files.
@@ -134,7 +134,14 @@ impl SnapshotPathsArg {
         context: &Context<'_>,
     ) -> Result<(String, Option<String>, Vec<OsString>), CliError> {
         let (named, paths) = self.split(context)?;
-        let session = settle(context, named.session.as_deref(), self.any, Asking::any(true))?;
+        let asking = Asking::any(true);
+        if named.session.is_none()
+            && !self.any
+            && let Some(session) = session_of_paths(context, &paths, asking)
+        {
+            return Ok((session, named.snapshot, paths));
+        }
+        let session = settle(context, named.session.as_deref(), self.any, asking)?;
         Ok((session, named.snapshot, paths))
     }
 

@@ -125,6 +125,47 @@ fn words_count_back_among_the_sessions_here() {
     assert_eq!(ids(&web).len(), 1);
 }
 
+/// A path says which project is meant, wherever the shell is.
+#[test]
+fn outside_of_every_session_a_path_names_the_one_that_is_meant() {
+    let (sandbox, [(shop, before), (web, _)]) = two();
+    let above = sandbox.sources();
+    run(&sandbox, &above, &["cat", "shop/src/main.rs"])
+        .ok()
+        .has("fn shop()");
+    let shown = run(&sandbox, &above, &["diff", "web/src", "--name-status"]).ok();
+    assert_eq!(shown.stdout, b"D src/\nD src/main.rs\n", "{shown}");
+    let others = Tree::read(&web);
+    let file = shop.join("src/main.rs");
+    run(&sandbox, &above, &["restore", "--yes", file.to_str().unwrap()])
+        .ok()
+        .has("session rc-");
+    run(&sandbox, &above, &["restore", "--yes", "shop"]).ok();
+    assert_same_tree(&before, &Tree::read(&shop));
+    assert_untouched(&others, &Tree::read(&web));
+    run(&sandbox, &above, &["restore", "--yes", "nowhere/f"])
+        .code(5)
+        .has("no session covers");
+}
+
+/// The shell of the operator stays in the directory that was deleted.
+#[test]
+fn a_shell_in_a_deleted_directory_is_told_how_to_enter_the_restored_one() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("gone");
+    Build::at(&project).file("f", "f\n");
+    let id = sandbox.launch(&project, "rm -r \"$PWD\"");
+    let waits = "mkdir -p \"$0\"; cd \"$0\"; rmdir \"$0\"; exec \"$@\"";
+    sandbox
+        .command(["restore", &id, "--yes"])
+        .through(&["sh", "-c", waits, project.to_str().unwrap()])
+        .run()
+        .ok()
+        .has("cd \"$PWD\"");
+    assert!(project.join("f").exists());
+    sandbox.jackin(["undo", "--any", "--yes"]).ok().hides("$PWD");
+}
+
 #[test]
 fn outside_of_every_session_the_error_lists_them_and_nothing_is_touched() {
     let (sandbox, [(shop, _), (web, _)]) = two();
