@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 use crate::cli::closed_paths::propose_opening;
 use crate::cli::confirm::confirm;
@@ -271,7 +273,22 @@ pub(super) fn carry(
     if !how.json {
         tell_of_commits(context, store, row, proposal, &report);
     }
-    Ok(say(context, (row, planned.caller), proposal, &report, how))
+    let status = say(context, (row, planned.caller), proposal, &report, how);
+    if !how.json && is_in_deleted_directory(context) {
+        // `.` is the deleted one for every program that the shell starts.
+        context.propose_of_other(
+            "your shell is still in the deleted directory; to enter this one",
+            "cd \"$PWD\"",
+        );
+    }
+    Ok(status)
+}
+
+/// Returns true if the current directory was deleted and another one has its path.
+fn is_in_deleted_directory(context: &Context<'_>) -> bool {
+    let id = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino())).ok();
+    let there = id(&context.environment.current);
+    there.is_some() && there != id(Path::new("."))
 }
 
 /// Carries a plan out that was agreed to, and leaves a process behind that copies the emergency snapshot.
