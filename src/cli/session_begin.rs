@@ -1,15 +1,34 @@
 //! Messages about a session that begins, and about a snapshot of it.
 
 use super::context::Context;
+use super::error::CliError;
 use super::view;
 use super::written_snapshot::print_changed_meanwhile;
 use crate::capture::Captured;
 use crate::contract::Contract;
 use crate::display::size;
-use crate::model::{Coverage, RepositoryFacts, SnapshotRecord, WatchedMount};
+use crate::model::{Coverage, InstanceId, RepositoryFacts, SnapshotRecord, WatchedMount};
 use crate::report::RepositoryStateDocument;
 use crate::session::Begun;
+use crate::store::Store;
 use crate::terminal::sanitize;
+
+/// Warns about live sessions on the same files other than `own`. They are no reason to stop.
+pub(super) fn say_who_else(
+    context: &Context<'_>,
+    store: &Store,
+    contract: &Contract,
+    own: Option<&InstanceId>,
+) -> Result<(), CliError> {
+    for id in context.engine().active_beside(store, contract)? {
+        if Some(&id) != own {
+            context.terminal.warn(&format!(
+                "{id} is also active here; files that both change are reported as conflicts"
+            ));
+        }
+    }
+    Ok(())
+}
 
 /// Warns about each path in the contract that does not exist yet; nothing of it is captured.
 pub(super) fn warn_of_absent(context: &Context<'_>, contract: &Contract) {

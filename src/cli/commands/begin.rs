@@ -8,7 +8,7 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
-use crate::cli::session_begin::warn_about;
+use crate::cli::session_begin::{say_who_else, warn_about};
 use crate::cli::{checkpoint_timer, contract_args, replication};
 use crate::config::Mode;
 use crate::process;
@@ -77,6 +77,7 @@ impl Command for BeginArgs {
         };
         let StartedSession { store, begun } = context.engine().begin(&session)?;
         contract_args::save(context, &store, &begun.instance, (&contract, asking.is_shown));
+        say_who_else(context, &store, &contract, Some(&begun.instance))?;
         warn_about(context, &begun, true);
         replication::behind(context, &store);
         if let Some(interval) = args.scope.checkpoint_every.filter(|_| begun.baseline.is_some())

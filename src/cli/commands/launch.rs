@@ -21,7 +21,7 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::named_file::{Kind, Output};
 use crate::cli::retain::by_the_rules;
 use crate::cli::schema::Document;
-use crate::cli::session_begin::{tell_notes, warn_about, warn_of_absent, warn_of_unsteady};
+use crate::cli::session_begin::{say_who_else, tell_notes, warn_about, warn_of_absent, warn_of_unsteady};
 use crate::cli::session_changes;
 use crate::cli::steadfast::Steadfast;
 use crate::cli::view;
@@ -155,7 +155,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     };
     warn_of_absent(context, &contract);
     workplace.report(context, &contract);
-    say_who_else(context, &store, &contract)?;
+    say_who_else(context, &store, &contract, None)?;
     let name = Path::new(program).file_name().unwrap_or(program);
     let count = u32::try_from(arguments.len()).unwrap_or(u32::MAX);
     let keeper = context.environment.processes.reference(std::process::id());
@@ -318,16 +318,6 @@ fn of_the_caller(
         true => error.hint("it is there in the current directory: add --cwd keep to run it there"),
         false => error,
     }
-}
-
-/// Another live session on the same files is no reason to stop, but the operator must know.
-fn say_who_else(context: &Context<'_>, store: &Store, contract: &Contract) -> Result<(), CliError> {
-    for id in context.engine().active_beside(store, contract)? {
-        context.terminal.warn(&format!(
-            "{id} is also active here; files that both change are reported as conflicts"
-        ));
-    }
-    Ok(())
 }
 
 /// Ends the instance. Nothing that goes wrong here may hide how the command ended.
