@@ -11,13 +11,23 @@ use crate::config::{Config, Flags, ValueSource};
 use crate::report::{InitDocument, InitOutcome};
 use crate::terminal::sanitize;
 
-/// Warns, where nothing can be asked, if no workspace has recovery.
+/// Warns, where nothing can be asked, if no workspace has recovery, or none of those that have it has the current directory.
 pub(super) fn advise(context: &Context<'_>, args: &HookEditArgs) {
     // A configuration that cannot be read is reported by the hooks themselves.
     let Ok(config) = Config::load(context.environment) else {
         return;
     };
-    if can_offer(context, args) || is_anything_captured(&config) {
+    if can_offer(context, args) {
+        return;
+    }
+    if is_anything_captured(&config) {
+        if lacking(context, &config).is_some() {
+            let current = sanitize::path(&context.environment.current);
+            context
+                .terminal
+                .note(&format!("{current} has no recovery yet, so the hooks do nothing there"));
+            context.propose("to enable recovery for this directory", "init .");
+        }
         return;
     }
     context
