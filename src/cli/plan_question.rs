@@ -57,7 +57,13 @@ impl PlanQuestion<'_> {
     /// [`Unanswered::Refused`] with [`ErrorKind::NotConfirmed`] after a no, an empty line or no answer at all; [`Unanswered::Chosen`].
     pub(super) fn ask(&self, context: &Context<'_>) -> Result<(), Unanswered> {
         let (terminal, caught) = (context.terminal, &context.interrupts);
-        if self.chooses_first && self.can_choose {
+        if self.chooses_first && terminal.can_ask() && !self.can_choose {
+            // To go on with all paths would be more than what was asked for.
+            let message = "this terminal cannot show a list to choose from; nothing was changed";
+            let error = CliError::new(ErrorKind::Usage, message);
+            return Err(error.hint("name the paths to restore behind the session").into());
+        }
+        if self.chooses_first {
             return Err(match self.choose(context) {
                 Some(chosen) => Unanswered::Chosen(chosen),
                 None => CliError::new(ErrorKind::NotConfirmed, "not confirmed; nothing was changed").into(),

@@ -4,6 +4,7 @@ use std::io;
 
 use dialoguer::console::{Key, Term};
 
+use super::prompt::ShownCursor;
 use super::{Terminal, filter, sanitize, width};
 use crate::process::Interrupts;
 
@@ -32,6 +33,8 @@ impl Terminal {
             return None;
         }
         let screen = Term::stderr();
+        let _cursor = ShownCursor(&screen);
+        let held = caught.hold_back().ok();
         self.drop_typed_ahead();
         let mut list = Checklist::new(rows);
         let keys = format!(
@@ -58,10 +61,8 @@ impl Terminal {
         };
         // An error means Ctrl-C, or that the terminal went away.
         let is_chosen = go_on().unwrap_or(false);
-        let _ = screen
-            .clear_last_lines(drawn)
-            .and_then(|()| screen.show_cursor())
-            .and_then(|()| screen.flush());
+        let _ = screen.clear_last_lines(drawn);
+        drop(held);
         (is_chosen && !caught.requested()).then(|| list.chosen())
     }
 }

@@ -6,7 +6,9 @@ use dialoguer::console::Term;
 use dialoguer::{FuzzySelect, Select};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::termios::{LocalModes, OptionalActions, QueueSelector, tcflush, tcgetattr, tcsetattr};
+use rustix::termios::{
+    LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, tcflush, tcgetattr, tcsetattr,
+};
 
 use super::list_theme::ListTheme;
 use super::{Terminal, sanitize, width};
@@ -96,6 +98,10 @@ impl Terminal {
             return None;
         }
         let screen = Term::stderr();
+        // Dropped also where the library panics: on a screen that was made too small for its list.
+        let _cursor = ShownCursor(&screen);
+        // The library takes a signal for Ctrl-C and raises SIGINT, which would end the process below a hidden cursor.
+        let held = caught.hold_back().ok();
         self.drop_typed_ahead();
         let room = self.facts.err.width.saturating_sub(MARGIN);
         let what = sanitize::text(what);
@@ -114,12 +120,8 @@ impl Terminal {
                 .items(items)
                 .interact_on_opt(&screen),
         };
-        let chosen = chosen.unwrap_or_else(|_| {
-            // After an error the library leaves the cursor hidden.
-            let _ = screen.show_cursor();
-            None
-        });
-        chosen.filter(|_| !caught.requested())
+        drop(held);
+        chosen.ok().flatten().filter(|_| !caught.requested())
     }
 
     /// Discards what was typed or pasted before a list stood there.
@@ -137,6 +139,8 @@ impl Terminal {
         let shown = tcgetattr(&input).ok()?;
         let mut hidden = shown.clone();
         hidden.local_modes.remove(LocalModes::ECHO);
+        // SIGQUIT would end the process without echo. The interrupt is looked for first, so this key is a letter then.
+        hidden.special_codes[SpecialCodeIndex::VQUIT] = hidden.special_codes[SpecialCodeIndex::VINTR];
         tcsetattr(&input, OptionalActions::Flush, &hidden).ok()?;
         self.err_raw(format!("{}: ", sanitize::text(question)).as_bytes());
         let answer = answer(caught);
@@ -145,6 +149,15 @@ impl Terminal {
         self.err_raw(b"\n");
         let line = String::from_utf8(answer?).ok()?;
         Some(line.trim_end_matches(['\n', '\r']).to_owned())
+    }
+}
+
+/// Shows the cursor again, which a list hides and does not show after an error.
+pub(super) struct ShownCursor<'t>(pub(super) &'t Term);
+
+impl Drop for ShownCursor<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.show_cursor().and_then(|()| self.0.flush());
     }
 }
 

@@ -339,6 +339,21 @@ pub(crate) fn answered(sandbox: &Sandbox, typed: &str) -> Option<Run> {
     Some(run)
 }
 
+/// Where no list can be shown, `-i` does not become a restore of everything.
+#[test]
+fn choosing_where_no_list_can_be_shown_is_refused() {
+    let sandbox = Sandbox::new();
+    let (project, _, id) = project(&sandbox);
+    let damaged = Tree::read(&project);
+    let script = format!("TERM=dumb jackin recovery restore {id} -i; echo \"code $?\"; sleep 60");
+    let Some(tmux) = Tmux::start(&sandbox, &project, SIZE, &script, &[]) else {
+        return;
+    };
+    let screen = tmux.sees("code 2");
+    assert!(screen.contains("cannot show a list"), "{screen}");
+    assert_same_tree(&damaged, &Tree::read(&project));
+}
+
 #[test]
 fn an_unknown_answer_asks_again() {
     let sandbox = Sandbox::new();
