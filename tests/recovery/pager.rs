@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use crate::support::build::Build;
-use crate::support::machine::{skip, tool};
+use crate::support::machine::{run_tool, skip, tool};
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tmux::Tmux;
@@ -135,6 +136,29 @@ fn keys_of_the_pager_do_not_end_us_and_a_wish_to_end_does() {
     let begun = std::time::Instant::now();
     on_a_terminal(&sandbox, &["diff", "@latest"], stays, &project).unwrap();
     assert!(begun.elapsed().as_secs() < 60, "it waited for the pager");
+}
+
+/// A pager that fails has shown nothing, and one that is ended leaves the terminal as it was.
+#[test]
+fn a_pager_that_fails_hides_nothing_and_one_that_is_ended_leaves_no_trace() {
+    let sandbox = Sandbox::new();
+    let project = session(&sandbox, "p");
+    let Some(run) = on_a_terminal(&sandbox, &["diff", "@latest"], "false", &project) else {
+        return;
+    };
+    run.ok().shows("f59");
+    if tool("less").is_none() {
+        return skip("a pager that is ended", "less is not installed");
+    }
+    let script = "stty -a > before; sh -c 'echo $$ > pid; PAGER=less exec jackin recovery diff @latest'; stty -a > after; \
+                  cmp before after && echo same; sleep 60";
+    let Some(tmux) = Tmux::start(&sandbox, &project, (80, 10), script, &[]) else {
+        return;
+    };
+    tmux.sees(":");
+    let pid = fs::read_to_string(project.join("pid")).unwrap();
+    run_tool(Command::new("kill").args(["-TERM", pid.trim()]));
+    tmux.sees("same");
 }
 
 #[test]

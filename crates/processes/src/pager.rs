@@ -8,6 +8,9 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+
 use super::search::{absolute_path, can_run, find};
 use super::signals::Patience;
 
@@ -18,8 +21,8 @@ const DEFAULTS: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];
 const KEPT: usize = 1 << 17;
 /// Interval at which it is checked whether the pager has ended.
 const NAP: Duration = Duration::from_millis(15);
-/// Statuses of a shell that cannot execute a command, or does not find it.
-const NOT_RUN: [i32; 2] = [126, 127];
+/// Number of [`NAP`]s that a pager gets to end after SIGTERM.
+const TO_END: u32 = 40;
 
 /// Environment variables by their names.
 type Variables = BTreeMap<OsString, OsString>;
@@ -36,6 +39,8 @@ pub struct Pager {
     state: State,
     /// Text written so far, until the pager certainly reads it.
     kept: Vec<u8>,
+    /// Modes of the terminal before the pager started.
+    termios: Option<Termios>,
 }
 
 enum State {
@@ -98,6 +103,7 @@ impl Pager {
             instead,
             state: State::Waiting,
             kept: Vec::new(),
+            termios: None,
         }
     }
 
@@ -111,10 +117,11 @@ impl Pager {
     }
 
     fn start(&mut self) {
+        self.termios = tcgetattr(io::stdin()).ok();
         let mut command = Command::new("/bin/sh");
         command
             .arg("-c")
-            .arg(&self.line)
+            .arg(replacing_shell(&self.line))
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped());
         let started = command.spawn().ok();
@@ -156,24 +163,63 @@ impl Pager {
         self.instead.flush()
     }
 
-    /// Waits until the pager has ended; returns true if the shell could not run it. SIGTERM and SIGHUP end it.
+    /// Waits until the pager has ended; returns true if it failed or could not be run. SIGTERM and SIGHUP end it.
     fn leave(&mut self) -> bool {
         let State::Running(mut child, input) = std::mem::replace(&mut self.state, State::Gone) else {
             return false;
         };
         drop(input);
+        let mut naps = 0;
         loop {
             match child.try_wait() {
                 Ok(None) => {}
-                Ok(Some(status)) => return status.code().is_some_and(|code| NOT_RUN.contains(&code)),
+                Ok(Some(status)) => {
+                    if naps > 0 {
+                        self.put_back();
+                    }
+                    return naps == 0 && status.code().is_some_and(|code| code != 0);
+                }
                 Err(_) => return false,
             }
             if self.patience.must_end() {
                 // How that goes is its own business.
-                let _ = child.kill();
+                let _ = match naps < TO_END {
+                    true => terminate(&child),
+                    false => child.kill(),
+                };
+                naps += 1;
             }
             std::thread::sleep(NAP);
         }
+    }
+
+    /// Gives the terminal the modes again that it had before the pager, which may have ended too fast for that.
+    fn put_back(&self) {
+        if let Some(termios) = &self.termios {
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, termios);
+        }
+    }
+}
+
+/// Returns a line that leaves no shell beside the pager, if it is one command: a signal to the shell would not reach the pager.
+fn replacing_shell(line: &OsStr) -> OsString {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b" /._-+:,=%@^".contains(byte);
+    let has_assignment = line
+        .as_bytes()
+        .split(|byte| *byte == b' ')
+        .next()
+        .is_some_and(|word| word.contains(&b'='));
+    match line.as_bytes().iter().all(plain) && !has_assignment {
+        true => [OsStr::new("exec "), line].into_iter().collect(),
+        false => line.to_owned(),
+    }
+}
+
+fn terminate(child: &Child) -> io::Result<()> {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    match pid {
+        Some(pid) => Ok(kill_process(pid, Signal::TERM)?),
+        None => Ok(()),
     }
 }
 
