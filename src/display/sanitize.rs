@@ -26,6 +26,8 @@ pub fn name(bytes: &[u8]) -> String {
                 '\n' => shown.push_str("\\n"),
                 '\r' => shown.push_str("\\r"),
                 '\t' => shown.push_str("\\t"),
+                // Many blanks would begin what looks like another line.
+                ' ' if before == Some(' ') => escape(&mut shown, c),
                 c if may_follow(before, c) => shown.push(c),
                 c => escape(&mut shown, c),
             }
@@ -104,6 +106,7 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty()
         && !text.starts_with(['"', ' '])
         && !text.ends_with(' ')
+        && !text.contains("  ")
         && text.chars().all(|c| may_follow(before.replace(c), c))
 }
 
