@@ -54,7 +54,8 @@ enum News {
     Input(Event),
 }
 
-/// Draws the screen until the operator has seen enough; `is_elsewhere` says that no session covers the current directory. Gives what became of a restore that they left while it was under way.
+/// Draws the screen until the operator has seen enough; `is_elsewhere` says that no session covers the current directory. Gives what became of
+/// a restore that they left while it was under way, and whether it failed.
 ///
 /// # Errors
 /// When the terminal cannot be drawn on or read from.
@@ -62,7 +63,7 @@ pub(in crate::cli) fn run(
     context: &Context<'_>,
     (instance, is_elsewhere): (Option<String>, bool),
     settings: Settings,
-) -> io::Result<Option<String>> {
+) -> io::Result<(Option<String>, bool)> {
     // Before anything else: what panics gives it back.
     let tty = Tty::enter()?;
     let wishes = Wishes::default();
@@ -112,7 +113,7 @@ fn converse(
     mut app: App,
     mut tty: Tty,
     outside: Outside<'_, '_>,
-) -> io::Result<Option<String>> {
+) -> io::Result<(Option<String>, bool)> {
     let parent = process::parent();
     let colors = context.terminal.shows_colors();
     let Outside {
@@ -133,7 +134,7 @@ fn converse(
             wishes.stop.store(true, Ordering::SeqCst);
         }
         if app.over && !app.acts() {
-            return Ok(app.farewell);
+            return Ok((app.farewell, app.has_failed));
         }
         if work.is_finished() {
             return Err(io::Error::other(BROKEN));

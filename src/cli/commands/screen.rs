@@ -45,12 +45,15 @@ pub(super) fn run(context: &Context<'_>, args: &ScreenArgs) -> Result<Status, Cl
         keys: chosen.keys,
         colors: chosen.colors,
     };
-    let farewell = ui::run(context, (args.instance.clone(), args.elsewhere), settings)
+    let (farewell, has_failed) = ui::run(context, (args.instance.clone(), args.elsewhere), settings)
         .map_err(|error| CliError::new(ErrorKind::Io, "the screen failed").because(error))?;
     if let Some(farewell) = farewell {
         context.terminal.err(farewell.trim_end());
     }
-    Ok(ExitCode::Done.into())
+    Ok(match has_failed {
+        true => ExitCode::Failed.into(),
+        false => ExitCode::Done.into(),
+    })
 }
 
 #[cfg(not(feature = "tui"))]

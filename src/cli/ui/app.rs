@@ -78,6 +78,8 @@ pub(super) struct App {
     pub(super) over: bool,
     /// Outcome of a restore that ended after the operator left, so the screen did not show it.
     pub(super) farewell: Option<String>,
+    /// True if that restore failed.
+    pub(super) has_failed: bool,
     /// True if the worker is to stop.
     pub(super) stops: bool,
     pub(super) suspends: bool,
@@ -130,6 +132,7 @@ impl App {
             given_up: 0,
             over: false,
             farewell: None,
+            has_failed: false,
             stops: false,
             suspends: false,
             drawn: Drawn::default(),
@@ -187,6 +190,7 @@ impl App {
         let fits = |session: &&Session| {
             let mut words = [
                 Some(&session.id),
+                session.name.as_ref(),
                 session.workspace.as_ref(),
                 Some(&session.place),
             ]
@@ -304,6 +308,7 @@ impl App {
         }
         if let (true, true, Answer::Done(text) | Answer::Failed(text)) = (self.over, self.acts(), &answer) {
             self.farewell = Some(text.clone());
+            self.has_failed = matches!(answer, Answer::Failed(_));
         }
         let waited = self.waiting.filter(|waiting| waiting.number == number);
         if waited.is_some() {

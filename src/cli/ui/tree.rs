@@ -1,6 +1,6 @@
 //! The changed paths as a tree that opens and closes, narrowed by name and kind, with marks.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::data::{Changes, Kind, PathChange};
@@ -286,12 +286,13 @@ impl Tree {
 
     /// Marks all that is shown, or takes its marks off when all of it has them. What the filters hide keeps its marks.
     pub(super) fn mark_all(&mut self, changes: &Changes) {
-        let rows: Vec<usize> = (0..self.rows.len()).collect();
-        let tops = rows.into_iter().filter(|row| match self.rows.get(*row) {
-            Some(Row::Place(at)) => self.tops.contains(at),
+        let tops: HashSet<usize> = self.tops.iter().copied().collect();
+        let is_top = |row: &usize| match self.rows.get(*row) {
+            Some(Row::Place(at)) => tops.contains(at),
             _ => false,
-        });
-        let meant: BTreeSet<usize> = tops.flat_map(|row| self.meant(row, changes)).collect();
+        };
+        let rows = (0..self.rows.len()).filter(is_top);
+        let meant: BTreeSet<usize> = rows.flat_map(|row| self.meant(row, changes)).collect();
         self.in_part.retain(|change, _| !meant.contains(change));
         if meant.is_subset(&self.marked) {
             self.marked.retain(|change| !meant.contains(change));
