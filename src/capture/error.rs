@@ -157,7 +157,8 @@ impl Diagnostic for CaptureError {
         match self {
             Self::Room { biggest, .. } => {
                 let mut hints: Vec<Hint> = biggest.iter().map(|big| exclude_hint(big, false)).collect();
-                hints.push(Hint::text("or free disk space for the store"));
+                let or = if biggest.is_empty() { "" } else { "or " };
+                hints.push(Hint::text(format!("{or}free disk space for the store")));
                 hints
             }
             Self::Limit { entries, biggest, .. } => {

@@ -565,7 +565,7 @@ fn signs_of_life(reasons: &[&Reason]) -> Vec<String> {
                 sanitize::name(member.name.as_bytes())
             )
         }
-        Reason::UntilEnd => "`begin` started it without a process, and `end` was not called".to_owned(),
+        Reason::UntilEnd => "it was begun without a process, and `end` was not called".to_owned(),
         Reason::Unknown(why) => format!("its state is unknown: {why}"),
     });
     let mut signs: Vec<String> = shown.collect();

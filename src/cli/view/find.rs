@@ -17,7 +17,7 @@ const NARROWEST: usize = 20;
 /// Returns the paths in a table, each with the snapshot that has its newest version.
 pub(in crate::cli) fn table(found: &[FoundDocument], now: Time, columns: usize, current: &Path) -> String {
     let mut table = Table::new([
-        Column::new("PATH").fit(Fit::Cut),
+        Column::new("PATH").fit(Fit::Keep),
         Column::new("CHANGED").fit(Fit::Wrap),
         Column::new("SNAPSHOT").fit(Fit::Keep),
         Column::new("VERSIONS").right(),
