@@ -83,11 +83,7 @@ fn explained(error: ContractError, scope: &Scope, asking: &Asking<'_>) -> CliErr
             CliError::from(error).command(purpose, whole)
         }
         ContractError::NoTarget { .. } => {
-            let purpose = match asking.verb {
-                "explain" => "to see the contract of this directory",
-                _ => "to protect this directory",
-            };
-            CliError::from(error).command(purpose, words(Some("project"), None))
+            CliError::from(error).command("to protect this directory", words(Some("project"), None))
         }
         ContractError::Config(ConfigError::UnknownWorkspace {
             nearest, directory, ..
