@@ -247,7 +247,7 @@ fn a_forgotten_path_is_neither_made_nor_deleted_and_diffs_say_so() {
     }
 }
 
-/// What git committed stays in its objects, loose and packed, and the plan names them.
+/// Committed content stays in objects of git, loose and packed, and the plan names their directory.
 #[test]
 fn a_git_directory_that_has_the_content_is_named() {
     for is_packed in [false, true] {

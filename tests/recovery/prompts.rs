@@ -339,7 +339,7 @@ pub(crate) fn answered(sandbox: &Sandbox, typed: &str) -> Option<Run> {
     Some(run)
 }
 
-/// Where no list can be shown, `-i` does not become a restore of everything.
+/// On a terminal without lists `-i` does not become a restore of everything.
 #[test]
 fn choosing_where_no_list_can_be_shown_is_refused() {
     let sandbox = Sandbox::new();

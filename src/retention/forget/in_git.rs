@@ -22,7 +22,7 @@ pub(super) struct ForgottenObjects {
     oids: HashSet<Oid>,
     /// Number of contents that are not looked for.
     unread: u64,
-    /// Whether the index of a pack, by its digest, lists one of them.
+    /// Indexes of packs, by digest, with true for one that lists an object of these.
     packs: HashMap<Digest, bool>,
 }
 
