@@ -23,9 +23,9 @@ pub(super) fn advise(context: &Context<'_>, args: &HookEditArgs) {
     if is_anything_captured(&config) {
         if lacking(context, &config).is_some() {
             let current = sanitize::path(&context.environment.current);
-            context
-                .terminal
-                .note(&format!("{current} has no recovery yet, so the hooks do nothing there"));
+            context.terminal.note(&format!(
+                "{current} has no recovery yet, so the hooks do nothing there"
+            ));
             context.propose("to enable recovery for this directory", "init .");
         }
         return;
