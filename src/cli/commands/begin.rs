@@ -77,7 +77,10 @@ impl Command for BeginArgs {
         };
         let StartedSession { store, begun } = context.engine().begin(&session)?;
         contract_args::save(context, &store, &begun.instance, (&contract, asking.is_shown));
-        say_who_else(context, &store, &contract, Some(&begun.instance))?;
+        if let Err(error) = say_who_else(context, &store, &contract, Some(&begun.instance)) {
+            // The session has begun, and its id is yet to be printed.
+            context.terminal.warn(&error.message);
+        }
         warn_about(context, &begun, true);
         replication::behind(context, &store);
         if let Some(interval) = args.scope.checkpoint_every.filter(|_| begun.baseline.is_some())
