@@ -27,7 +27,7 @@ pub fn name(bytes: &[u8]) -> String {
                 '\r' => shown.push_str("\\r"),
                 '\t' => shown.push_str("\\t"),
                 // Many blanks would begin what looks like another line.
-                ' ' if before == Some(' ') => escape(&mut shown, c),
+                ' ' if shown.ends_with("  ") || shown.ends_with("\\x20") => escape(&mut shown, c),
                 c if may_follow(before, c) => shown.push(c),
                 c => escape(&mut shown, c),
             }
@@ -106,7 +106,7 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty()
         && !text.starts_with(['"', ' '])
         && !text.ends_with(' ')
-        && !text.contains("  ")
+        && !text.contains("   ")
         && text.chars().all(|c| may_follow(before.replace(c), c))
 }
 

@@ -124,7 +124,7 @@ fn plain_names_stay_as_they_are() {
 #[test]
 fn names_that_are_not_plain_are_quoted() {
     let cases: [(&[u8], &str); 15] = [
-        (b"z    keep  F", r#""z \x20 \x20keep \x20F""#),
+        (b"z    keep  F", r#""z  \x20\x20keep  F""#),
         (b"", r#""""#),
         (b"a\nb", r#""a\nb""#),
         (b"a\\nb\n", r#""a\\nb\n""#),

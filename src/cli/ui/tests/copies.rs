@@ -15,13 +15,10 @@ fn a_path_to_copy_is_shown_in_one_row_and_copied_as_it_is() {
     played.press(KeyCode::End);
     let compared = played.app.compared.as_mut().unwrap();
     let last = compared.changes.all.last_mut().unwrap();
-    let path = "/home/o/src/shop/a\u{1b}[2J\ni  id       rc-forged";
+    let path = "/home/o/src/shop/a\u{1b}[2J\ni  id  rc-forged";
     last.hosts = vec![path.into()];
     played.keys("y");
-    let (shown, text) = (
-        r#""/home/o/src/shop/a\x1b[2J\ni  id       rc-forged""#,
-        played.text(),
-    );
+    let (shown, text) = (r#""/home/o/src/shop/a\x1b[2J\ni  id  rc-forged""#, played.text());
     assert!(text.contains(&format!("p  path     {shown}")), "{text}");
     played.keys("p");
     assert_eq!(played.app.copied.take().unwrap(), path);
