@@ -207,13 +207,7 @@ impl SessionPathsArg {
         asking: Asking,
     ) -> Result<(String, Vec<OsString>), CliError> {
         let split = self.split(context)?;
-        if split.named.is_none()
-            && !self.any
-            && let Some(session) = session_of_paths(context, &split.paths, asking)
-        {
-            return Ok((session, split.paths));
-        }
-        let settled = settle(context, split.named.as_deref(), self.any, asking);
+        let settled = settle_with_paths(context, (split.named.as_deref(), self.any), asking, &split.paths);
         let settled = settled.map_err(|error| match split.is_doubtful {
             true => neither(context, split.named.as_deref().unwrap_or_default(), error),
             false => error,
@@ -285,23 +279,19 @@ impl SessionPathArg {
     }
 }
 
-/// Returns the session that covers the first path, if none covers the current directory. Reports it.
-pub(super) fn session_of_paths(context: &Context<'_>, paths: &[OsString], asking: Asking) -> Option<String> {
-    let here = SessionChoice {
+/// Returns the latest session that covers the first path, and reports it.
+fn session_of_paths(context: &Context<'_>, paths: &[OsString], asking: Asking) -> Option<String> {
+    let environment = Environment {
+        // It need not exist any more, nor be a directory.
+        current: settle_path(context.environment, Path::new(paths.first()?)),
+        ..context.environment.clone()
+    };
+    let there = SessionChoice {
         named: None,
         any: false,
         wanted: asking.wanted,
     };
-    let path = settle_path(context.environment, Path::new(paths.first()?));
-    if !matches!(context.engine().choose(&here), Err(RecoveryError::NotHere { .. })) {
-        return None;
-    }
-    let environment = Environment {
-        // It need not exist any more, nor be a directory.
-        current: path,
-        ..context.environment.clone()
-    };
-    let row = Recovery::open(&environment).choose(&here).ok()?;
+    let row = Recovery::open(&environment).choose(&there).ok()?;
     if asking.reported != Reported::None {
         say_which(context, &row);
     }
@@ -413,6 +403,16 @@ pub(super) fn settle(
     any: bool,
     asking: Asking,
 ) -> Result<String, CliError> {
+    settle_with_paths(context, (named, any), asking, &[])
+}
+
+/// Returns the id of a named session, or of the latest here; if there is none, of the latest that covers the first of `paths`.
+pub(super) fn settle_with_paths(
+    context: &Context<'_>,
+    (named, any): (Option<&str>, bool),
+    asking: Asking,
+    paths: &[OsString],
+) -> Result<String, CliError> {
     // What is to be done finds a whole id itself, in a store that it opens anyway.
     if let Some(id) = named.filter(|name| InstanceId::parse(name).is_ok())
         && asking.reported != Reported::All
@@ -424,7 +424,13 @@ pub(super) fn settle(
         any,
         wanted: asking.wanted,
     };
-    match context.engine().choose(&choice) {
+    let found = context.engine().choose(&choice);
+    if matches!(found, Err(RecoveryError::NotHere { .. }))
+        && let Some(session) = session_of_paths(context, paths, asking)
+    {
+        return Ok(session);
+    }
+    match found {
         Ok(row) => {
             let is_chosen = named.is_none_or(|name| name.starts_with('@'));
             match asking.reported {

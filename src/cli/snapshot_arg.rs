@@ -7,7 +7,9 @@ use clap::Args;
 use super::args::some_path;
 use super::context::Context;
 use super::error::{CliError, ErrorKind};
-use super::session_arg::{Asking, EscapedPaths, SessionPathsArg, refuse_ambiguous, session_of_paths, settle};
+use super::session_arg::{
+    Asking, EscapedPaths, SessionPathsArg, refuse_ambiguous, settle, settle_with_paths,
+};
 use crate::recovery::{NamedSession, PathGlob, Until};
 
 /// A snapshot, or none for one of the latest session here, before files.
@@ -135,13 +137,7 @@ impl SnapshotPathsArg {
     ) -> Result<(String, Option<String>, Vec<OsString>), CliError> {
         let (named, paths) = self.split(context)?;
         let asking = Asking::any(true);
-        if named.session.is_none()
-            && !self.any
-            && let Some(session) = session_of_paths(context, &paths, asking)
-        {
-            return Ok((session, named.snapshot, paths));
-        }
-        let session = settle(context, named.session.as_deref(), self.any, asking)?;
+        let session = settle_with_paths(context, (named.session.as_deref(), self.any), asking, &paths)?;
         Ok((session, named.snapshot, paths))
     }
 
