@@ -22,8 +22,8 @@ pub enum OutputError {
         /// The path.
         path: PathBuf,
     },
-    /// A killed process left a part of a copy in the directory.
-    #[error("{} holds an unfinished copy: the restore --to or the fork that wrote it was killed", path.display())]
+    /// A part of a copy is in the directory: another process writes it, or was killed.
+    #[error("{} holds an unfinished copy: a restore --to or a fork still writes it, or was killed", path.display())]
     Unfinished {
         /// The directory.
         path: PathBuf,
@@ -135,7 +135,9 @@ impl Diagnostic for OutputError {
     fn hints(&self) -> Vec<Hint> {
         let hint = match self {
             Self::Address { .. } => "name a place here, and copy it there yourself".to_owned(),
-            Self::Unfinished { .. } => "delete it, or choose another directory".to_owned(),
+            Self::Unfinished { .. } => {
+                "if none is running, delete it; or choose another directory".to_owned()
+            }
             Self::NoDirectory { .. } | Self::NotEmpty { .. } => {
                 "choose an absent or empty directory".to_owned()
             }
