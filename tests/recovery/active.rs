@@ -7,6 +7,23 @@ use crate::support::documents::instances;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
+/// The agents of both would be told apart by nothing.
+#[test]
+fn a_session_that_begins_beside_another_names_it() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shared");
+    Build::at(&project).file("a", "a\n");
+    let words = ["begin", "--snapshot", "project", project.to_str().unwrap()];
+    let first = sandbox.jackin(words).ok().hides("also active here");
+    let first = String::from_utf8_lossy(&first.stdout).trim().to_owned();
+    let second = sandbox.jackin(words).ok();
+    let second = second.shows(&format!("{first} is also active here"));
+    let second = String::from_utf8_lossy(&second.stdout).trim().to_owned();
+    for id in [first, second] {
+        sandbox.jackin(["end", &id]).ok();
+    }
+}
+
 #[test]
 fn s31_running_instance_is_refused_with_its_processes() {
     let sandbox = Sandbox::new();

@@ -130,6 +130,22 @@ impl Desk {
     }
 }
 
+/// A workspace elsewhere is no protection here.
+#[test]
+fn an_installation_says_where_the_hooks_do_nothing() {
+    let sandbox = Sandbox::new();
+    let captured = sandbox.captured("shop", "");
+    let other = sandbox.project("other");
+    let install = |directory: &PathBuf| {
+        let command = sandbox.command(["hook", "install", "claude", "--yes"]);
+        command.inside(directory).run().ok()
+    };
+    install(&other)
+        .shows("so the hooks do nothing there")
+        .shows("init .");
+    install(&captured).hides("do nothing");
+}
+
 #[test]
 fn what_people_have_is_there_again_after_an_uninstall() {
     let desk = Desk::new();

@@ -272,6 +272,31 @@ fn turn_that_makes(sandbox: &Sandbox, project: &Path) {
     }
 }
 
+/// Of several processes that find no baseline one takes it, and the others wait for it.
+#[test]
+fn a_missing_baseline_is_taken_once() {
+    for _ in 0..3 {
+        let (sandbox, project) = workspace("");
+        for number in 0..400 {
+            fs::write(project.join(format!("f{number}")), [b'x'; 3000]).unwrap();
+        }
+        killed_in_the_baseline(&sandbox, &project);
+        let id = listed(&sandbox)[0].id.clone();
+        std::thread::scope(|scope| {
+            for name in ["one", "two", "three"] {
+                let checkpoint = sandbox.command(["checkpoint", id.as_str(), "--name", name]);
+                scope.spawn(move || checkpoint.run().ok());
+            }
+        });
+        let mut kinds = kinds(&sandbox);
+        kinds.sort();
+        assert_eq!(kinds, ["baseline", "checkpoint", "checkpoint", "checkpoint"]);
+        let newest = &listed(&sandbox)[0];
+        // It is the oldest of them.
+        assert_eq!(newest.snapshots.last().unwrap().kind.as_str(), "baseline");
+    }
+}
+
 #[test]
 fn a_baseline_whose_hook_was_killed_is_taken_at_the_next_event() {
     for event in ["UserPromptSubmit", "PreToolUse", "Stop"] {
