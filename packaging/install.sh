@@ -30,6 +30,13 @@ check_place() { # TARGET
             fail "$there is a directory; nothing was installed" "move it away"
         fi
     done
+    above=${1%/*}
+    while [ -n "$above" ] && [ ! -d "$above" ]; do
+        if [ -e "$above" ] || [ -L "$above" ]; then
+            fail "$above is not a directory; nothing was installed" "move it away, or name another directory: --prefix DIR"
+        fi
+        above=${above%/*}
+    done
 }
 
 # Replaces TARGET in one step; running programs keep the old file. A link is replaced, not the file that it leads to.
@@ -55,8 +62,8 @@ main() {
     version=
     while [ $# -gt 0 ]; do
         case $1 in
-            --prefix) [ $# -gt 1 ] || fail "--prefix needs a directory"; prefix=$2; shift 2 ;;
-            --version) [ $# -gt 1 ] || fail "--version needs a version"; version=${2#v}; shift 2 ;;
+            --prefix) [ -n "${2-}" ] || fail "--prefix needs a directory"; prefix=$2; shift 2 ;;
+            --version) [ -n "${2-}" ] || fail "--version needs a version"; version=${2#v}; shift 2 ;;
             -h | --help) usage; exit 0 ;;
             *) fail "unknown argument: $1" "install.sh --help lists the arguments" ;;
         esac
@@ -66,12 +73,14 @@ main() {
         prefix=$HOME/.local
     fi
     case $prefix in /*) ;; *) fail "--prefix is not an absolute path: $prefix" ;; esac
+    # As PATH names it.
+    while [ "${prefix%/}" != "$prefix" ]; do prefix=${prefix%/}; done
 
     case $(uname -sm) in
         'Linux x86_64' | 'Linux amd64') target=x86_64-unknown-linux-musl ;;
         'Linux aarch64' | 'Linux arm64') target=aarch64-unknown-linux-musl ;;
         'Darwin arm64' | 'Darwin x86_64') target=universal-apple-darwin ;;
-        *) fail "no release for $(uname -sm)" "build it from source: cargo install --locked --git https://github.com/jackin-project/jackin-recovery" ;;
+        *) fail "no release for $(uname -sm)" "build it from source: cargo install --locked --git https://github.com/jackin-project/jackin-recovery jackin-recovery" ;;
     esac
 
     if command -v curl >/dev/null 2>&1; then
@@ -147,6 +156,9 @@ main() {
         *":$prefix/bin:"*) ;;
         *) echo "hint: $prefix/bin is not in PATH; add it in your shell's start-up file" ;;
     esac
+    # A `jackin` that comes first in PATH is another program.
+    first=$(command -v jackin 2>/dev/null) || first=$prefix/bin/jackin
+    if [ "$first" != "$prefix/bin/jackin" ]; then call=jackin-recovery; fi
     echo "see also: $call --help"
 }
 

@@ -13,7 +13,7 @@ const NOT_FOUND: u8 = 127;
 fn main() -> ExitCode {
     let error = replaced();
     let text = format!(
-        "error: cannot run the program jackin beside {NAME}: {error}\nhint: install both again: cargo install --force jackin-recovery\n"
+        "error: cannot run the program jackin beside {NAME}: {error}\nhint: install both again, in a clone: cargo install --force --locked --path .\n"
     );
     // Nothing is left to say it with.
     let _ = io::stderr().write_all(text.as_bytes());

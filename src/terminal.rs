@@ -19,6 +19,7 @@ pub mod table;
 mod terminal_info;
 #[cfg(feature = "tui")]
 mod tty;
+mod unseen;
 pub mod width;
 
 use std::collections::BTreeSet;
@@ -43,6 +44,7 @@ use crate::environment::Environment;
 use crate::process::Patience;
 use log::Level;
 use output_stream::Sink;
+use unseen::Unseen;
 
 /// A message that is held back.
 #[derive(Debug)]
@@ -68,6 +70,8 @@ pub struct Terminal {
     held: Mutex<Option<Vec<String>>>,
     /// Messages beside a JSON document that is still to come: if an error comes instead, it stands alone on stderr.
     awaiting: Mutex<Option<Vec<HeldMessage>>>,
+    /// Output that the operator does not see, shown before a question; `None` if it is seen, or if nothing can be asked.
+    unseen: Option<Mutex<Unseen>>,
     /// True once a JSON document was printed on stderr: it stands there alone.
     is_documented: AtomicBool,
     /// Warnings that were printed: a store that is opened several times reports its damage once.
@@ -110,6 +114,7 @@ impl Terminal {
             log: None,
             held: Mutex::default(),
             awaiting: Mutex::default(),
+            unseen: (facts.is_out_hidden && facts.tty_in && facts.err.tty).then(Mutex::default),
             is_documented: AtomicBool::new(false),
             warned: Mutex::default(),
             pager: None,
@@ -201,6 +206,9 @@ impl Terminal {
 
     /// Writes `text` and a newline to stdout: the result that was asked for.
     pub fn out(&self, text: &str) {
+        if let Some(unseen) = &self.unseen {
+            lock(unseen).add(text);
+        }
         lock(&self.out).line(text);
     }
 
@@ -434,6 +442,18 @@ impl Terminal {
             sink.flush();
             !sink.is_dead()
         })
+    }
+
+    /// Shows on stderr what went to a stdout that the operator does not see: nothing is confirmed unseen.
+    fn show_unseen(&self) {
+        let Some(unseen) = &self.unseen else { return };
+        let (texts, is_cut) = lock(unseen).take();
+        for text in texts {
+            self.err(&text);
+        }
+        if is_cut {
+            self.caution("the rest is too long to be shown here; it went to stdout");
+        }
     }
 
     /// Bytes as they are, for the prompt's cursor.

@@ -64,6 +64,12 @@ pub(super) fn candidates<V: CommandSet>(
     let definition = command_for::<V>(called_as, 80);
     let before = words.get(..index).unwrap_or_default();
     let line = Line::of(&definition, called_as, before);
+    if line.is_escaped && line.runs_command {
+        return Candidates {
+            words: Vec::new(),
+            shell: Some(Shell::Command),
+        };
+    }
     let source = Arc::new(Source {
         environment: environment.clone(),
         line,
@@ -159,6 +165,8 @@ struct Line {
     session: Option<String>,
     /// The word is behind `--`.
     is_escaped: bool,
+    /// What stands behind `--` is a command, whatever stands before it.
+    runs_command: bool,
 }
 
 impl Line {
@@ -202,6 +210,9 @@ impl Line {
                 }
             } else if line.verb.is_none() {
                 command = command.find_subcommand(&*word).unwrap_or(command);
+                line.runs_command = command
+                    .get_arguments()
+                    .any(|arg| arg.is_last_set() && arg.get_value_hint() == ValueHint::CommandWithArguments);
                 line.verb = Some(word.into_owned());
             } else {
                 line.session = Some(word.into_owned());

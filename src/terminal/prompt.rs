@@ -51,6 +51,7 @@ impl Terminal {
         if !self.can_ask() || !self.everything_was_shown() {
             return None;
         }
+        self.show_unseen();
         // Where it cannot be thrown away it is no terminal, and `can_ask` has said so.
         let _ = tcflush(io::stdin(), QueueSelector::IFlush);
         self.err_raw(format!("{} [{letters}] ", sanitize::text(question)).as_bytes());

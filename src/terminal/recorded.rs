@@ -40,6 +40,7 @@ pub(crate) fn facts(width: usize) -> Facts {
     Facts {
         out: stream,
         err: stream,
+        is_out_hidden: false,
         tty_in: false,
         dumb: true,
         lines: 24,

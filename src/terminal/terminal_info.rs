@@ -3,6 +3,8 @@
 use std::io::{self, IsTerminal as _};
 use std::os::fd::AsFd;
 
+use rustix::fs::{FileType, fstat};
+
 use crate::environment::Environment;
 
 /// Use of colors.
@@ -47,6 +49,8 @@ pub struct Facts {
     pub out: Stream,
     /// Stderr.
     pub err: Stream,
+    /// Stdout is a file or the null device, which shows nothing to the operator.
+    pub is_out_hidden: bool,
     /// Stdin is a terminal.
     pub tty_in: bool,
     /// The terminal cannot move its cursor (`TERM=dumb` or unset).
@@ -70,11 +74,18 @@ impl Facts {
         Self {
             out: Stream::new(out.is_terminal(), real_width(&out), environment, color),
             err: Stream::new(err.is_terminal(), real_width(&err), environment, color),
+            is_out_hidden: !out.is_terminal() && is_file_or_device(&out),
             tty_in: io::stdin().is_terminal(),
             dumb: is_dumb(environment),
             lines: real_lines(&out).unwrap_or(DEFAULT_LINES),
         }
     }
+}
+
+/// Returns true for a regular file and for a device: no pipe and no socket, which another program may show.
+fn is_file_or_device(stream: &impl AsFd) -> bool {
+    let kind = fstat(stream).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    matches!(kind, Ok(FileType::RegularFile | FileType::CharacterDevice))
 }
 
 impl Stream {

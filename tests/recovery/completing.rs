@@ -79,6 +79,13 @@ fn each_place_gets_what_it_takes() {
     assert_eq!(offered(&sandbox, &["explain", ""]), ["shop", "."]);
     assert_eq!(offered(&sandbox, &["launch", "./"]), [":directories"]);
     assert_eq!(offered(&sandbox, &["launch", "shop", "--", "ec"]), [":command"]);
+    assert_eq!(offered(&sandbox, &["launch", "--", "ec"]), [":command"]);
+    assert_eq!(offered(&sandbox, &["launch", "--", "./r"]), [":command"]);
+    assert_eq!(
+        offered(&sandbox, &["launch", "--name", "x", "--", "ec"]),
+        [":command"]
+    );
+    assert_eq!(offered(&sandbox, &["launch", "--", "echo", "-n"]), [":command"]);
     assert_eq!(offered(&sandbox, &["man", "rest"]), ["restore"]);
     assert_eq!(offered(&sandbox, &["completions", ""]), ["bash", "zsh", "fish"]);
     assert_eq!(offered(&sandbox, &["restore", "--mtimes", "e"]), ["exact"]);

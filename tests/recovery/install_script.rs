@@ -155,6 +155,57 @@ fn a_directory_in_the_place_of_a_file_is_named() {
 }
 
 #[test]
+fn a_file_in_the_place_of_a_directory_is_named() {
+    for below in ["share/man", "lib", "bin"] {
+        let Some(release) = Release::new() else { return };
+        release.write(below, "a file\n");
+        let said = release.install();
+        assert_eq!(said.code, Some(1), "{}", said.text);
+        let place = release.prefix.join(below);
+        let expected = format!("{} is not a directory; nothing was installed", place.display());
+        assert!(said.text.contains(&expected), "{}", said.text);
+        assert_eq!(release.read(below), "a file\n");
+        assert_eq!(walk(&release.prefix), [place], "{}", said.text);
+    }
+}
+
+/// Files below a directory.
+fn walk(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(walk(&path)),
+            false => found.push(path),
+        }
+    }
+    found
+}
+
+#[test]
+fn the_last_line_names_the_program_that_a_shell_finds() {
+    let Some(mut release) = Release::new() else { return };
+    // The same directory, with a slash.
+    release.prefix.push("");
+    release.installs();
+    let other = release.sandbox.scratch("bin").join("jackin");
+    let said = release.install();
+    assert!(
+        said.text.contains("see also: jackin recovery --help"),
+        "{}",
+        said.text
+    );
+    assert!(!said.text.contains("local//bin"), "{}", said.text);
+    write_script(&other, "#!/bin/sh\necho another\n");
+    let said = release.install();
+    assert!(
+        said.text.contains("see also: jackin-recovery --help"),
+        "{}",
+        said.text
+    );
+}
+
+#[test]
 fn links_are_replaced_and_not_followed() {
     let Some(release) = Release::new() else { return };
     let (file, directory) = (

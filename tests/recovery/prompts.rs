@@ -355,6 +355,36 @@ fn choosing_where_no_list_can_be_shown_is_refused() {
 }
 
 #[test]
+fn a_plan_that_stdout_hides_is_shown_before_the_question() {
+    let sandbox = Sandbox::new();
+    let (project, _, id) = project(&sandbox);
+    let damaged = Tree::read(&project);
+    let file = sandbox.scratch("plan");
+    for hidden in [
+        ">/dev/null".to_owned(),
+        ">&-".to_owned(),
+        format!(">{}", file.display()),
+    ] {
+        let Some(tmux) = ask(&sandbox, &project, &format!("restore {id} {hidden}")) else {
+            return;
+        };
+        let seen = tmux.asks("[y/N/?]");
+        assert!(
+            seen.contains("2 paths: 1 to create, 1 to replace"),
+            "{hidden}: {seen}"
+        );
+        tmux.press(&["n", "Enter"]);
+        tmux.sees("code 4");
+    }
+    assert!(fs::read_to_string(file).unwrap().contains("2 paths:"));
+    assert_same_tree(&damaged, &Tree::read(&project));
+    // What another program may show is not shown twice.
+    let tmux = ask(&sandbox, &project, &format!("restore {id} | cat")).unwrap();
+    let seen = tmux.asks("[y/N/?]");
+    assert_eq!(seen.matches("2 paths:").count(), 1, "{seen}");
+}
+
+#[test]
 fn an_unknown_answer_asks_again() {
     let sandbox = Sandbox::new();
     let (project, before, id) = project(&sandbox);

@@ -107,6 +107,12 @@ impl Command for InitArgs {
             terminal.out(&format!("Written: {}", sanitize::path(edit.file())));
             let explain = Words::new("explain").arg(edit.name());
             context.propose("to see the result", &explain.text());
+            if mode == SnapshotMode::ProjectAndState {
+                context.terminal.note(
+                    "agents' settings in your home directory are not part of it; with `home = true` under \
+                    [recovery.state] in that file, they are",
+                );
+            }
             context.propose("all settings", "man config");
             if mode.captures() {
                 let launch = Words::new("launch").arg(edit.name());

@@ -220,6 +220,12 @@ impl App {
                 meant => meant,
             },
         };
+        let is_searched = self.page().is_some_and(|page| !page.search.is_empty());
+        // The letter for no, as at each question of the command line; of a search it means the next one found.
+        if code == KeyCode::Char('n') && matches!(self.view(), View::Plan | View::Forget) && !is_searched {
+            self.escape();
+            return;
+        }
         if matches!(self.view(), View::Changes | View::Patch) && self.read(code)
             || matches!(self.view(), View::Sessions | View::Timeline) && self.job(code)
         {

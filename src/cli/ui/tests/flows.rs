@@ -246,8 +246,16 @@ fn nothing_is_done_before_yes_and_only_what_was_shown() {
     let request = made::request(Goal::Snapshot("sn-baseline00000".to_owned()));
     played.tell(Answer::Plan(request.clone(), "the plan".to_owned(), Some(2)));
     assert_eq!(played.app.view(), View::Plan);
-    played.press(KeyCode::Enter).keys("n ");
+    played.press(KeyCode::Enter).keys(" ");
     assert!(played.asked().is_empty() && played.app.view() == View::Plan);
+    played.keys("n");
+    assert!(
+        played.asked().is_empty() && played.app.view() == View::Changes,
+        "n is no"
+    );
+    played.keys("R");
+    played.asked();
+    played.tell(Answer::Plan(request.clone(), "the plan".to_owned(), Some(2)));
     played.keys("o");
     let Some(Ask::Plan(wider)) = played.asked().pop() else {
         panic!()
