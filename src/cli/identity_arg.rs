@@ -42,9 +42,12 @@ pub(super) fn identities(
     };
     Identities::parse(&content, &ask)
         .map(Some)
-        .map_err(|error| RecoveryError::Identity {
-            file: path.clone(),
-            why: error.to_string(),
-            needs_passphrase: error.needs_passphrase(),
+        .map_err(|error| match error.needs_passphrase() {
+            true if context.interrupts.requested() => RecoveryError::PassphraseWithheld,
+            needs_passphrase => RecoveryError::Identity {
+                file: path.clone(),
+                why: error.to_string(),
+                needs_passphrase,
+            },
         })
 }

@@ -6,6 +6,9 @@ use handle_fs::remote::is_elsewhere;
 /// Returns the reason why a watcher cannot see every change in these mounts; `None` if it may.
 #[must_use]
 pub fn why_unwatched<'a>(coverages: impl IntoIterator<Item = &'a Coverage>) -> Option<&'static str> {
+    if !handle_fs::CAN_WATCH {
+        return Some("this system does not report every change");
+    }
     let mut is_any = false;
     for coverage in coverages {
         is_any = true;

@@ -56,7 +56,11 @@ pub(super) fn judge(
             "{} cannot be written to, so nothing can be recorded or restored",
             shown(&root)
         );
-        let step = format!("findmnt --target {0}; ls -ld {0}", shell::word(&root));
+        let mounts = match cfg!(target_os = "linux") {
+            true => "findmnt --target",
+            false => "df",
+        };
+        let step = format!("{mounts} {0}; ls -ld {0}", shell::word(&root));
         findings.push(found(Severity::Error, what).at(&root).shell(step));
     }
     room(&root, free, seen, findings);
@@ -131,8 +135,10 @@ fn places(survey: &Survey, user: u32, findings: &mut Vec<Finding>) {
     findings.extend(judged);
     if let Some(worst) = more.iter().map(|finding| finding.severity).max() {
         let what = format!("and {} more places in the store", more.len());
+        // BSD's `find` has another sign for any of these bits.
+        let any = if cfg!(target_os = "linux") { "/" } else { "+" };
         let list = format!(
-            "find {} ! -user \"$(id -u)\" -o -type l -o -perm /077",
+            "find {} ! -user \"$(id -u)\" -o -type l -o -perm {any}077",
             shell::word(root)
         );
         findings.push(found(worst, what).at(root).shell(list));

@@ -285,6 +285,9 @@ pub enum RecoveryError {
         /// True if a key has a passphrase and none was given.
         needs_passphrase: bool,
     },
+    /// The question for the passphrase of a private key was answered by Ctrl-C, or by another signal.
+    #[error("no passphrase was given; nothing was changed")]
+    PassphraseWithheld,
     /// Another session changed something while the caller was asked.
     #[error(
         "{0} changed something here while the question was open, so the plan may be out of date; nothing was changed"
@@ -499,6 +502,7 @@ impl Diagnostic for RecoveryError {
             | Self::Nowhere { .. }
             | Self::Identity { .. }
             | Self::Aside { .. } => ErrorKind::Usage,
+            Self::PassphraseWithheld => ErrorKind::NotConfirmed,
             _ => self.wrapped().map_or(ErrorKind::Failed, Diagnostic::kind),
         }
     }

@@ -265,12 +265,15 @@ fn says(flags: InodeFlags) -> String {
         flags.contains(InodeFlags::IMMUTABLE),
         flags.contains(InodeFlags::APPEND),
     );
-    let (what, letters) = match (immutable, append) {
-        (true, true) => ("immutable and append-only", "ia"),
-        (true, false) => ("immutable", "i"),
-        _ => ("append-only", "a"),
+    let (what, letters, words) = match (immutable, append) {
+        (true, true) => ("immutable and append-only", "ia", "nouchg,nouappnd"),
+        (true, false) => ("immutable", "i", "nouchg"),
+        _ => ("append-only", "a", "nouappnd"),
     };
-    format!("is {what}; `chattr -{letters}` takes that off")
+    match cfg!(target_vendor = "apple") {
+        true => format!("is {what}; `chflags {words}` takes that off"),
+        false => format!("is {what}; `chattr -{letters}` takes that off"),
+    }
 }
 
 /// Does something with a file or directory through its own handle, to which no link and no mount led.

@@ -411,7 +411,8 @@ fn a_passphrase_is_asked_for_on_a_terminal_and_does_not_show() {
     let Some(expect) = tool("expect") else {
         return skip("the passphrase", "expect is not installed");
     };
-    for (typed, code) in [("wrong", 2), (PASSPHRASE, 0)] {
+    // The second is Ctrl-C.
+    for (typed, code) in [("wrong", 2), ("\\003", 4), (PASSPHRASE, 0)] {
         let script = format!(
             "set timeout 60; spawn $env(PROGRAM) recovery restore @latest --yes --identity {locked}; \
              expect \"Passphrase of\"; send \"{typed}\\r\"; expect eof; exit [lindex [wait] 3]"

@@ -526,7 +526,15 @@ fn names_are_given_changed_and_found() {
         run(&sandbox, &shop, &launch).code_in(&[2, 125]);
         assert!(!shop.join("ran").exists());
     }
-    sandbox.jackin(["rename", &id]).code(2).shows("nothing to change");
+    sandbox
+        .jackin(["rename", &id])
+        .code(2)
+        .shows("nothing to change")
+        .hides("@1");
+    sandbox
+        .jackin(["rename", "no-such"])
+        .code(2)
+        .shows("jackin recovery rename @1 no-such");
 }
 
 #[test]

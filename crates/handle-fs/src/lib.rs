@@ -104,7 +104,7 @@ pub use replace::{FileReplacer, ReplaceError, read_small_file};
 pub use run_as::{ActingAs, act_as};
 pub use stat::{NodeKind, Stat};
 pub use time::Time;
-pub use tree_watch::{Blindness, Enters, TreeWatch};
+pub use tree_watch::{Blindness, CAN_WATCH, Enters, TreeWatch};
 pub use xattr::Xattr;
 
 /// Returns the number of threads for one piece of work: one per core, at most eight. More would only wait for the thread that

@@ -355,6 +355,9 @@ mod linux {
     }
 }
 
+/// True on a system that reports every change to a [`TreeWatch`].
+pub const CAN_WATCH: bool = cfg!(target_os = "linux");
+
 #[cfg(not(target_os = "linux"))]
 mod other {
     use std::convert::Infallible;

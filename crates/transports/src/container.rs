@@ -100,9 +100,15 @@ fn storages<'m>(
 /// and Docker Desktop runs docker in a virtual one.
 fn location(host: &str, source: &str) -> PathBuf {
     // Docker keeps a link in the path as it was given.
-    let here = host
-        .starts_with("unix://")
-        .then(|| std::fs::canonicalize(source).ok());
+    let here = host.starts_with("unix://").then(|| {
+        // Docker Desktop names what it shares by where its own machine has it.
+        let shared = source.strip_prefix("/host_mnt");
+        let shared = shared.filter(|below| below.starts_with('/'));
+        let found = std::fs::canonicalize(source);
+        found
+            .or_else(|error| std::fs::canonicalize(shared.ok_or(error)?))
+            .ok()
+    });
     here.flatten().unwrap_or_else(|| {
         Path::new("docker")
             .join(host.replace('/', ":"))
@@ -207,6 +213,10 @@ mod tests {
             elsewhere,
             PathBuf::from("docker/unix::::var:run:docker.sock/absent/of/a/desktop")
         );
+        let shared = format!("/host_mnt{source}");
+        assert_eq!(location("unix:///var/run/docker.sock", &shared), path);
+        let beside = format!("/host_mnt-{source}");
+        assert!(location("unix:///var/run/docker.sock", &beside).starts_with("docker"));
         let far = location("tcp://machine:2375", source);
         assert_eq!(far, PathBuf::from(format!("docker/tcp:::machine:2375{source}")));
     }

@@ -417,9 +417,9 @@ fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &
             };
             // Ids are not known by heart.
             let made = match kind {
-                ClapKind::MissingRequiredArgument if lacks_instance(error) => {
-                    made.hint(format!("to list the sessions:\n  {prefix} list"))
-                }
+                ClapKind::MissingRequiredArgument if lacks_instance(error) => made.hint(format!(
+                    "`@1` is the latest session here; to list the sessions:\n  {prefix} list"
+                )),
                 _ => made,
             };
             (made.hint(format!("see {prefix} {verb} --help")), None)

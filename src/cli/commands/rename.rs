@@ -8,8 +8,9 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
+use crate::cli::suggested_command::Words;
 use crate::model::{InstanceId, SessionTitle};
-use crate::recovery::{InstanceRow, RenamedSession, Text};
+use crate::recovery::{InstanceRow, NamedSession, RenamedSession, Text};
 use crate::report::RenameDocument;
 use crate::terminal::sanitize;
 
@@ -74,7 +75,15 @@ impl Command for RenameArgs {
         };
         if (name, message) == (Text::Keep, Text::Keep) {
             let error = CliError::new(ErrorKind::Usage, "nothing to change");
-            return Err(error.hint("give a NAME, --message TEXT or --no-name"));
+            let error = error.hint("give a NAME, --message TEXT or --no-name");
+            // One word that names no session is meant for the name.
+            return Err(match context.engine().named_session(&args.instance)? {
+                NamedSession::None => {
+                    let words = Words::new("rename").arg("@1").arg(&args.instance);
+                    error.command("to name the latest session here", words.text())
+                }
+                NamedSession::Here | NamedSession::Elsewhere => error,
+            });
         }
         let renamed = context.engine().rename(&args.instance, name, message)?;
         let RenamedSession {

@@ -1,6 +1,8 @@
 //! Identity that an agent reports.
 
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
 
 use super::machine_id;
 use super::protocol::{Bytes, Greeting, VERSION};
@@ -14,8 +16,21 @@ pub(super) fn greeting() -> Greeting {
         uid,
         gid,
         groups: crate::own_groups(),
-        home: crate::home_of(uid).map(|home| Bytes::from(home.as_path())),
+        home: home(uid).map(|home| Bytes::from(home.as_path())),
     }
+}
+
+/// Returns the home directory of the user that the agent runs as. An account that is not in the table of this machine (one of macOS, or
+/// of a directory service) has that of its environment, if it is the user's own.
+fn home(uid: u32) -> Option<PathBuf> {
+    let name = std::env::var_os("USER");
+    crate::home_of_named(uid, name.as_deref()).or_else(|| {
+        let home = PathBuf::from(std::env::var_os("HOME")?);
+        let facts = home.symlink_metadata().ok()?;
+        let is_own = facts.is_dir() && facts.uid() == uid;
+        // Of a container without accounts it is often `/`, which belongs to no user in particular.
+        (is_own && home.is_absolute() && home.parent().is_some()).then_some(home)
+    })
 }
 
 /// Returns what tells this machine from others: its id, or its name where it has none.
