@@ -246,7 +246,11 @@ impl Eye<'_> {
         groups: &LinkGroups<'_>,
     ) -> io::Result<bool> {
         let content = wanted.and_then(Entry::content);
-        let live = self.state(path, content)?;
+        let mut live = self.state(path, content)?;
+        // A copy gets no inode flags but those that its directory passes on.
+        if let (Some(live), Some(wanted)) = (&mut live, wanted) {
+            live.flags = wanted.flags;
+        }
         if content.is_some() && wanted.is_some_and(|wanted| wanted.mode & 0o400 == 0) {
             // Above, what may not be read is taken by its size; here that is told.
             let (parent, name) = path.split().ok_or(io::ErrorKind::InvalidInput)?;

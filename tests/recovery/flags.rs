@@ -426,6 +426,17 @@ fn another_directory_gets_no_flags() {
     assert_same_tree(&before.only("d"), &written.only("d"));
     assert_same_tree(&before.only("n"), &written.only("n"));
     assert_flags(&out, &[("d/kept", ""), ("d", ""), ("n", "")]);
+    // Those that a directory passes on are no difference, either.
+    let fork = sandbox.scratch("passes-on").join("fork");
+    fs::create_dir(fork.parent().unwrap()).unwrap();
+    chattr("+d", fork.parent().unwrap());
+    sandbox
+        .jackin(["fork", &id, fork.to_str().unwrap()])
+        .ok()
+        .hides("does not read back");
+    let written = Tree::read(&fork);
+    assert_same_tree(&before.only("d"), &written.only("d"));
+    assert_same_tree(&before.only("n"), &written.only("n"));
 }
 
 #[test]
