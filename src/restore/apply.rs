@@ -63,6 +63,8 @@ pub(super) struct Stand {
     /// Object at its path; `None` if there is none.
     live: Option<Stat>,
     pub(super) progress: Progress,
+    /// Mode of the directory that its path lies in, if that was opened to look.
+    opened: Option<u32>,
 }
 
 impl MoveExecutor<'_> {
@@ -74,10 +76,20 @@ impl MoveExecutor<'_> {
         Other::of(step, self.stage, self.berths)
     }
 
+    /// Returns how far a move came, and leaves everything as it is.
     pub(super) fn progress(&self, step: &JournalMove) -> Result<Progress, RestoreError> {
-        Ok(self.stand(step)?.progress)
+        let stand = self.stand(step)?;
+        if let (Some(mode), Some(seat)) = (stand.opened, &stand.seat) {
+            // Where every move was made, the directory has its last mode already, and nothing else would close it again.
+            handle_fs::chmod_handle(&seat.dir, mode).map_err(|source| RestoreError::Apply {
+                path: step.path.on_host(&self.host),
+                source,
+            })?;
+        }
+        Ok(stand.progress)
     }
 
+    /// Returns a move as it stands. A directory that its owner may not search is opened to look, and stays open for the move.
     pub(super) fn stand(&self, step: &JournalMove) -> Result<Stand, RestoreError> {
         let look = || -> io::Result<Stand> {
             let seat = match self.seat(step) {
@@ -88,11 +100,16 @@ impl MoveExecutor<'_> {
             let live = seat.as_ref().map_or(Ok(None), Slot::look)?;
             let live = live.filter(|live| !self.is_other_case(step, live));
             let progress = progress(step, live, &self.other(step))?;
-            Ok(Stand { seat, live, progress })
+            Ok(Stand {
+                seat,
+                live,
+                progress,
+                opened: None,
+            })
         };
         let stand = look().or_else(|error| match self.open_unsearchable(step, &error) {
-            true => look(),
-            false => Err(error),
+            opened @ Some(_) => look().map(|stand| Stand { opened, ..stand }),
+            None => Err(error),
         });
         stand.map_err(|_| self.drift(&step.path))
     }
@@ -514,18 +531,19 @@ impl MoveExecutor<'_> {
         }
     }
 
-    /// Opens the directory of a move if its owner may not even search it: nothing in it can be looked at before.
-    fn open_unsearchable(&self, step: &JournalMove, error: &io::Error) -> bool {
-        let open = || -> io::Result<bool> {
+    /// Opens the directory of a move if its owner may not even search it: nothing in it can be looked at before. Returns its mode if it
+    /// was opened.
+    fn open_unsearchable(&self, step: &JournalMove, error: &io::Error) -> Option<u32> {
+        let open = || -> io::Result<Option<u32>> {
             let seat = self.seat(step)?;
             let closed = self.closed(step, &seat)?;
-            let is_unsearchable = closed.is_some_and(|mode| mode & 0o100 == 0);
-            if is_unsearchable {
+            let unsearchable = closed.filter(|mode| mode & 0o100 == 0 && self.is_recorded(step, *mode));
+            if unsearchable.is_some() {
                 self.open_parent(step, &seat)?;
             }
-            Ok(is_unsearchable)
+            Ok(unsearchable)
         };
-        is_denial(error) && open().unwrap_or(false)
+        is_denial(error).then(open)?.ok().flatten()
     }
 
     /// Gives the directories that had to be opened their modes again.

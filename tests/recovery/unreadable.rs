@@ -417,6 +417,30 @@ fn ordinary(name: &str) -> Option<(Sandbox, PathBuf)> {
 }
 
 #[test]
+fn a_directory_that_gets_a_mode_that_shuts_its_owner_out_has_it_in_the_end() {
+    for mode in ["600", "500", "400"] {
+        let Some((sandbox, project)) = ordinary("shut again") else {
+            return;
+        };
+        let directory = project.join("d");
+        let mode_now = || fs::metadata(&directory).unwrap().permissions().mode() & 0o7777;
+        fs::create_dir(&directory).unwrap();
+        fs::write(directory.join("x"), "x\n").unwrap();
+        sandbox.give(&project);
+        let (before, was) = (Tree::read(&project), mode_now());
+        sandbox.launch(&project, &format!("rm d/x; chmod {mode} d"));
+        let after = mode_now();
+        let run = |words: &[&str]| sandbox.command(words).inside(&project).run().ok();
+        run(&["restore", "--yes"]);
+        assert_same_tree(&before, &Tree::read(&project));
+        for expected in [after, was, after] {
+            run(&["undo", "--yes"]);
+            assert_eq!(mode_now(), expected, "{mode}");
+        }
+    }
+}
+
+#[test]
 fn a_root_without_access_leads_to_the_mode_that_gives_it_and_to_its_own_mode() {
     for (mode, letters) in [("000", "rwx"), ("600", "x"), ("444", "wx")] {
         let Some((sandbox, project)) = ordinary("closed root") else {
