@@ -165,7 +165,7 @@ struct Line {
     session: Option<String>,
     /// The word is behind `--`.
     is_escaped: bool,
-    /// What stands behind `--` is a command, whatever stands before it.
+    /// True for a command that runs the words behind `--`.
     runs_command: bool,
 }
 

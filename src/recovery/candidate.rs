@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::display::{sanitize, size};
 use crate::model::{InstanceId, Time};
 use crate::store::InstanceRow;
 
@@ -26,5 +27,12 @@ impl Candidate {
             root: row.writable().next().map(|mount| mount.root.to_path()),
             imported: row.is_imported(),
         }
+    }
+
+    /// Returns its line in a list.
+    pub(super) fn line(&self) -> String {
+        let root = self.root.as_deref().map_or_else(String::new, sanitize::path);
+        let mark = if self.imported { " (imported)" } else { "" };
+        format!("{}  {}  {root}{mark}", self.id, size::moment(self.started_at))
     }
 }

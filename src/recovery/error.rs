@@ -772,15 +772,7 @@ fn can_be_set_aside(there: &[PathBuf]) -> Hint {
 
 /// Returns the hints for a directory that no session covers: the sessions that there are.
 fn not_here(sessions: &[Candidate]) -> Vec<Hint> {
-    let shown = sessions.iter().take(NAMED).map(|session| {
-        let root = session.root.as_deref().map_or_else(String::new, sanitize::path);
-        let mark = if session.imported { " (imported)" } else { "" };
-        format!(
-            "{}  {}  {root}{mark}",
-            session.id,
-            size::moment(session.started_at)
-        )
-    });
+    let shown = sessions.iter().take(NAMED).map(Candidate::line);
     let mut hints: Vec<Hint> = shown.map(Hint::Text).collect();
     if let Some(more) = sessions.len().checked_sub(NAMED).filter(|more| *more > 0) {
         hints.push(Hint::Text(format!("and {} more", size::count(more as u64))));
