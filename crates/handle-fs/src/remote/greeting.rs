@@ -26,7 +26,7 @@ fn home(uid: u32) -> Option<PathBuf> {
     let name = std::env::var_os("USER");
     crate::home_of_named(uid, name.as_deref()).or_else(|| {
         let home = PathBuf::from(std::env::var_os("HOME")?);
-        let facts = home.symlink_metadata().ok()?;
+        let facts = home.metadata().ok()?;
         let is_own = facts.is_dir() && facts.uid() == uid;
         // Of a container without accounts it is often `/`, which belongs to no user in particular.
         (is_own && home.is_absolute() && home.parent().is_some()).then_some(home)
