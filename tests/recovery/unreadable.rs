@@ -1,7 +1,7 @@
 //! What cannot be read is named, and never deleted (scenario 35).
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -258,7 +258,7 @@ fn s35_directory_that_cannot_be_written_is_named_and_the_rest_is_restored() {
         return;
     }
     // Taken over by another user after the session.
-    std::os::unix::fs::chown(project.join("fixed"), Some(0), Some(0)).unwrap();
+    chown(project.join("fixed"), Some(0), Some(0)).unwrap();
     let run = sandbox.jackin(["restore", &id, "--yes", "--json"]);
     assert!(matches!(run.exit(), Some(1 | 6)), "{run}");
     assert!(run.text().contains("fixed"), "{run}");
@@ -348,7 +348,7 @@ fn the_owner_of_a_closed_file_is_shown_chmod_and_not_sudo() {
     run.hides("--overwrite-later-edits").hides("sudo");
     if is_root() {
         // Only root can open what another user owns.
-        std::os::unix::fs::chown(project.join("file"), Some(0), Some(0)).unwrap();
+        chown(project.join("file"), Some(0), Some(0)).unwrap();
         let run = sandbox.jackin(["restore", &id, "--yes"]).code(6);
         run.shows("to change them as root").hides("chmod");
     }
@@ -441,6 +441,36 @@ fn a_directory_that_gets_a_mode_that_shuts_its_owner_out_has_it_in_the_end() {
 }
 
 #[test]
+fn a_rollback_ends_where_the_time_of_a_directory_cannot_be_set_by_its_name() {
+    let Some((sandbox, project)) = ordinary("rolled back") else {
+        return;
+    };
+    let of_another = project.join("of-another");
+    for directory in [&of_another, &project.join("d")] {
+        fs::create_dir(directory).unwrap();
+        fs::write(directory.join("x"), "x\n").unwrap();
+    }
+    sandbox.give(&project);
+    let is_foreign = is_root();
+    if is_foreign {
+        chown(&of_another, Some(0), Some(0)).unwrap();
+        fs::set_permissions(&of_another, fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    sandbox.launch(&project, "rm d/x of-another/x; chmod 400 d");
+    let damaged = Tree::read(&project);
+    let stopped = sandbox
+        .command(["restore", "--yes"])
+        .inside(&project)
+        .with("JACKIN_RECOVERY_FAIL_AT", "moved")
+        .run();
+    assert_ne!(stopped.exit(), Some(0), "{stopped}");
+    sandbox.command(["abort", "--yes"]).inside(&project).run().ok();
+    assert_same_tree(&damaged, &Tree::read(&project));
+    sandbox.command(["restore", "--yes"]).inside(&project).run().ok();
+    assert!(project.join("d/x").exists() && of_another.join("x").exists());
+}
+
+#[test]
 fn a_root_without_access_leads_to_the_mode_that_gives_it_and_to_its_own_mode() {
     for (mode, letters) in [("000", "rwx"), ("600", "x"), ("444", "wx")] {
         let Some((sandbox, project)) = ordinary("closed root") else {
@@ -491,7 +521,7 @@ fn a_root_that_its_owner_may_not_write_leads_to_the_mode_that_lets_him() {
         return;
     }
     // Nothing can be staged beside the root.
-    std::os::unix::fs::chown(sandbox.sources(), Some(0), Some(0)).unwrap();
+    chown(sandbox.sources(), Some(0), Some(0)).unwrap();
     let before = Tree::read(&project);
     let id = sandbox.launch(&project, "echo agent > f; chmod -R a-w .");
     let refused = sandbox.jackin(["restore", &id, "--yes"]).code(1);
