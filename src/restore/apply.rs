@@ -6,7 +6,6 @@
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::io;
 
 use super::RestoreError;
@@ -572,17 +571,10 @@ impl MoveExecutor<'_> {
             handle_fs::chmod_handle(&dir, parent.mode)?;
         }
         if times && stat.mtime != parent.mtime.into() {
-            let set = || handle_fs::set_mtime(&dir, OsStr::new("."), parent.mtime.into());
-            match set() {
-                // Only its owner may set a time: that it differs is no reason for a rollback never to end.
-                Err(error) if is_denial(&error) && stat.uid != dir.actor().uid => {}
-                // The name leads into the directory, which its own mode may forbid.
-                Err(error) if is_denial(&error) => {
-                    handle_fs::chmod_handle(&dir, parent.mode | FOR_ENTRIES)?;
-                    let done = set();
-                    handle_fs::chmod_handle(&dir, parent.mode)?;
-                    done?;
-                }
+            // By its handle: its mode may forbid to search it.
+            match handle_fs::set_mtime_handle(&dir, parent.mtime.into()) {
+                // Only its owner may set it. A time that may not be set harms nothing, and a rollback has to end.
+                Err(error) if is_denial(&error) => {}
                 other => other?,
             }
         }

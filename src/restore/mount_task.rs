@@ -401,7 +401,7 @@ pub(super) fn settle_times(
             .dir(&parent.path)
             .and_then(|dir| match is_other(&parent.path, &dir)? {
                 true => Ok(false),
-                false => handle_fs::set_mtime(&dir, ".".as_ref(), time).map(|()| true),
+                false => handle_fs::set_mtime_handle(&dir, time).map(|()| true),
             });
         match set {
             Ok(set) => some |= set,

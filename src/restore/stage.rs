@@ -419,7 +419,7 @@ pub(super) fn take_all(dir: &Dir) {
 /// Gives a directory the time that it had. One that cannot be set harms nothing.
 fn put_back_time(dir: &Dir, found: Option<Stamp>) {
     if let Some(found) = found {
-        let set = handle_fs::set_mtime(dir, ".".as_ref(), found.into());
+        let set = handle_fs::set_mtime_handle(dir, found.into());
         drop(set.and_then(|()| handle_fs::sync_directory(dir)));
     }
 }

@@ -43,6 +43,16 @@ fn home_below(homes: &Path, uid: u32, name: &OsStr) -> Option<PathBuf> {
     (facts.is_dir() && facts.uid() == uid).then_some(home)
 }
 
+/// Returns true if a directory may be the home of the user `uid`: it belongs to that user, and is not `/`, which a container without
+/// accounts has for everyone.
+pub(crate) fn is_home(path: &Path, uid: u32) -> bool {
+    let is_own = || {
+        path.metadata()
+            .is_ok_and(|facts| facts.is_dir() && facts.uid() == uid)
+    };
+    path.is_absolute() && path.parent().is_some() && is_own()
+}
+
 /// Returns the name of the user `uid`; `None` if the table does not contain it.
 #[must_use]
 pub fn name_of(uid: u32) -> Option<OsString> {
@@ -83,7 +93,7 @@ fn name_in(table: &[u8], uid: u32) -> Option<OsString> {
 
 #[cfg(test)]
 mod tests {
-    use super::{home_below, home_in, name_in};
+    use super::{home_below, home_in, is_home, name_in};
     use std::ffi::OsStr;
     use std::path::Path;
 
@@ -106,6 +116,21 @@ mod tests {
         assert_eq!(name_in(table, 1001).unwrap(), "bob");
         assert_eq!(name_in(table, 1003).unwrap(), "cut");
         assert_eq!(name_in(table, 100), None);
+    }
+
+    #[test]
+    fn a_home_that_the_environment_names_is_a_directory_of_its_user() {
+        let place = tempfile::tempdir().unwrap();
+        let (uid, home) = (crate::own_ids().0, place.path().join("home"));
+        std::fs::create_dir(&home).unwrap();
+        std::fs::write(place.path().join("file"), "").unwrap();
+        std::os::unix::fs::symlink(&home, place.path().join("link")).unwrap();
+        assert!(is_home(&home, uid) && is_home(&place.path().join("link"), uid));
+        assert!(!is_home(&home, uid + 1));
+        for other in ["file", "absent"] {
+            assert!(!is_home(&place.path().join(other), uid), "{other}");
+        }
+        assert!(!is_home(Path::new("/"), 0) && !is_home(Path::new("."), uid));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Identity that an agent reports.
 
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::machine_id;
 use super::protocol::{Bytes, Greeting, VERSION};
+use crate::accounts::is_home;
 
 pub(super) fn greeting() -> Greeting {
     let (uid, gid) = crate::own_ids();
@@ -24,13 +24,8 @@ pub(super) fn greeting() -> Greeting {
 /// of a directory service) has that of its environment, if it is the user's own.
 fn home(uid: u32) -> Option<PathBuf> {
     let name = std::env::var_os("USER");
-    crate::home_of_named(uid, name.as_deref()).or_else(|| {
-        let home = PathBuf::from(std::env::var_os("HOME")?);
-        let facts = home.metadata().ok()?;
-        let is_own = facts.is_dir() && facts.uid() == uid;
-        // Of a container without accounts it is often `/`, which belongs to no user in particular.
-        (is_own && home.is_absolute() && home.parent().is_some()).then_some(home)
-    })
+    let told = || std::env::var_os("HOME").filter(|home| is_home(Path::new(home), uid));
+    crate::home_of_named(uid, name.as_deref()).or_else(|| told().map(PathBuf::from))
 }
 
 /// Returns what tells this machine from others: its id, or its name where it has none.
