@@ -1,5 +1,6 @@
 //! `--identity`: the operator's private key, read once and kept in memory alone.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read as _};
 
@@ -36,14 +37,19 @@ pub(super) fn identities(
     if content.len() as u64 > LARGEST {
         return Err(refused("it is too large to be a private key".to_owned()));
     }
+    let is_withheld = Cell::new(false);
     let ask = || {
         let question = format!("Passphrase of {}", path.display());
-        context.terminal.ask_secret(&question, &context.interrupts)
+        let answer = context.terminal.ask_secret(&question, &context.interrupts);
+        // No key is locked by an empty passphrase, so an empty answer is a refusal to give one.
+        let given = answer.filter(|answer| !answer.is_empty());
+        is_withheld.set(given.is_none() && context.terminal.can_ask());
+        given
     };
     Identities::parse(&content, &ask)
         .map(Some)
         .map_err(|error| match error.needs_passphrase() {
-            true if context.interrupts.requested() => RecoveryError::PassphraseWithheld,
+            true if is_withheld.get() => RecoveryError::PassphraseWithheld,
             needs_passphrase => RecoveryError::Identity {
                 file: path.clone(),
                 why: error.to_string(),

@@ -285,7 +285,7 @@ pub enum RecoveryError {
         /// True if a key has a passphrase and none was given.
         needs_passphrase: bool,
     },
-    /// The question for the passphrase of a private key was answered by Ctrl-C, or by another signal.
+    /// The question for the passphrase of a private key was answered by Enter alone, Ctrl-C, or another signal.
     #[error("no passphrase was given; nothing was changed")]
     PassphraseWithheld,
     /// Another session changed something while the caller was asked.

@@ -411,11 +411,12 @@ fn a_passphrase_is_asked_for_on_a_terminal_and_does_not_show() {
     let Some(expect) = tool("expect") else {
         return skip("the passphrase", "expect is not installed");
     };
-    // The second is Ctrl-C.
-    for (typed, code) in [("wrong", 2), ("\\003", 4), (PASSPHRASE, 0)] {
+    let with_enter = format!("{PASSPHRASE}\\r");
+    // The second is Ctrl-C, and the third is Enter alone.
+    for (typed, code) in [("wrong\\r", 2), ("\\003", 4), ("\\r", 4), (&with_enter, 0)] {
         let script = format!(
             "set timeout 60; spawn $env(PROGRAM) recovery restore @latest --yes --identity {locked}; \
-             expect \"Passphrase of\"; send \"{typed}\\r\"; expect eof; exit [lindex [wait] 3]"
+             expect \"Passphrase of\"; send \"{typed}\"; expect eof; exit [lindex [wait] 3]"
         );
         let start = "PROGRAM=\"$2\" exec \"$0\" -c \"$1\"";
         let run = sandbox
@@ -424,7 +425,9 @@ fn a_passphrase_is_asked_for_on_a_terminal_and_does_not_show() {
             .with("TERM", "xterm")
             .run()
             .code(code);
-        assert!(!run.text().contains(typed), "{run}");
+        assert!(!run.text().contains(typed.trim_end_matches("\\r")) || typed == "\\r", "{run}");
+        let is_withheld = run.text().contains("no passphrase was given");
+        assert_eq!(is_withheld, code == 4, "{run}");
     }
 }
 
