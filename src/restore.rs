@@ -71,6 +71,7 @@ mod states;
 mod survey;
 mod timeline;
 mod tree_writer;
+mod unset;
 mod vcs_stores;
 mod verify;
 

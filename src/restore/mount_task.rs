@@ -22,7 +22,7 @@ use super::report::{Failed, LeftThere, MountReport};
 use super::stage::{OwnedInodes, Stage};
 use super::tree_writer::{Builder, Times};
 use super::verify::{Verified, verify};
-use super::{RestoreContext, RestoreError, left};
+use super::{RestoreContext, RestoreError, left, unset};
 use crate::capture::{Captured, is_gone};
 use crate::git_directories::Repositories;
 use crate::model::{
@@ -447,7 +447,7 @@ pub(super) fn report(
     for step in steps {
         let path = &step.change.path;
         let mut said = reasons.remove(path).unwrap_or_default();
-        let is_own = !said.is_empty();
+        let mut is_own = !said.is_empty();
         let left = match &verified {
             Ok(Verified { unread, .. }) if unread.contains_key(path) => {
                 said.extend(unread.get(path).map(Problem::unread));
@@ -455,6 +455,11 @@ pub(super) fn report(
             }
             Ok(verified) if !verified.differ.contains(path) => continue,
             Ok(verified) => {
+                let live = verified.changed.get(path).and_then(Option::as_ref);
+                if let (false, Some((then, live))) = (is_own, step.change.from.as_ref().zip(live)) {
+                    said.extend(unset::lacking(then, live).unwrap_or_default());
+                    is_own = !said.is_empty();
+                }
                 if said.is_empty() {
                     said.push(Problem::new(match verified.apart.contains(path) {
                         true => {

@@ -25,6 +25,14 @@ impl Problem {
         }
     }
 
+    /// Returns a problem that a user with more rights would not have.
+    pub(super) fn denied(words: impl Into<String>) -> Self {
+        Self {
+            denied: true,
+            ..Self::new(words)
+        }
+    }
+
     /// Returns the problem of a path that was changed and could not be read back.
     pub(super) fn unread(why: impl fmt::Display) -> Self {
         Self {

@@ -471,6 +471,42 @@ fn a_rollback_ends_where_the_time_of_a_directory_cannot_be_set_by_its_name() {
 }
 
 #[test]
+fn what_could_not_get_its_owner_is_removed_by_an_undo_whichever_name_or_process_set_it() {
+    if !is_root() {
+        return skip("an owner that cannot be set", "only root gives files to another user");
+    }
+    for point in [None, Some("journaled"), Some("moved"), Some("decided")] {
+        let Some((sandbox, project)) = ordinary("of root") else {
+            return;
+        };
+        let one = project.join("one");
+        fs::write(&one, "one\n").unwrap();
+        fs::hard_link(&one, project.join("two")).unwrap();
+        chown(&one, Some(0), Some(0)).unwrap();
+        let id = sandbox.launch(&project, "rm one two");
+        let run = |words: &[&str], point: Option<&str>| {
+            let run = sandbox.command(words).inside(&project);
+            match point {
+                Some(point) => run.with("JACKIN_RECOVERY_FAIL_AT", point).run(),
+                None => run.run(),
+            }
+        };
+        let restored = run(&["restore", &id, "--yes"], point);
+        let said = match point {
+            None => restored,
+            Some(_) => run(&["resume", "--yes"], None),
+        };
+        let said = said.code(6);
+        said.has("one: owner 0:0 could not be set");
+        said.has("two: owner 0:0 could not be set");
+        said.has("sudo ");
+        assert_eq!(fs::read_to_string(project.join("two")).unwrap(), "one\n");
+        run(&["undo", "--yes"], None).ok();
+        assert!(!one.exists() && !project.join("two").exists(), "{point:?}");
+    }
+}
+
+#[test]
 fn a_root_without_access_leads_to_the_mode_that_gives_it_and_to_its_own_mode() {
     for (mode, letters) in [("000", "rwx"), ("600", "x"), ("444", "wx")] {
         let Some((sandbox, project)) = ordinary("closed root") else {
