@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::build::Build;
-use super::machine::{run_tool, workplace};
+use super::machine::{by_path, run_tool, workplace};
 use super::process::words;
 
 /// A repository with a work tree.
@@ -56,7 +56,7 @@ impl Repository {
 
     fn command(&self, args: &[&str]) -> Command {
         let date = "2026-01-02T03:04:05+00:00";
-        let mut command = Command::new("git");
+        let mut command = Command::new(by_path("git"));
         command
             .args(args)
             .current_dir(&self.path)

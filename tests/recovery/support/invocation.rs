@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::machine::NOBODY;
+use super::machine::{NOBODY, by_path};
 use super::run::Run;
 use super::sandbox::Sandbox;
 use super::schema;
@@ -93,9 +93,9 @@ impl<'a> Invocation<'a> {
         let sandbox = self.sandbox;
         let mut words: Vec<OsString> = Vec::new();
         if sandbox.unprivileged && !self.by_root {
+            words.push(by_path("setpriv").into());
             words.extend(
                 [
-                    "setpriv",
                     "--reuid",
                     "65534",
                     "--regid",
