@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use super::change::{Change, ChangeKind};
 use crate::model::{Content, Entry, EntryKind, RelPath};
+use git_reader::is_dot_git;
 
 /// Replaces each pair of a deleted and an added regular file of the same content by one renamed path.
 #[must_use]
@@ -37,7 +38,7 @@ pub fn pair_renames(changes: Vec<Change>) -> Vec<Change> {
 }
 
 /// Returns the index of the deleted regular file that each added one was. Empty files prove no origin and are not paired. The
-/// same inode is preferred, then a pair that keeps its name.
+/// same inode is preferred, then a pair that keeps its name. A ref of git is no other ref: two that name one commit have one content.
 #[must_use]
 pub fn renames(changes: &[&Change]) -> HashMap<usize, usize> {
     let all = |kind| {
@@ -79,14 +80,15 @@ enum Alike {
     Content,
 }
 
-/// Properties that a deleted and an added file have in common: the content, and the inode or the name.
-type Key<'a> = (&'a Content, Option<u64>, Option<&'a [u8]>);
+/// Properties that a deleted and an added file have in common: the content, the ref that it is, and the inode or the name.
+type Key<'a> = (&'a Content, Option<&'a [u8]>, Option<u64>, Option<&'a [u8]>);
 
 /// A regular file that may have moved.
 struct Movable<'a> {
     content: &'a Content,
     ino: u64,
     name: &'a [u8],
+    reference: Option<&'a [u8]>,
 }
 
 impl<'a> Movable<'a> {
@@ -101,16 +103,32 @@ impl<'a> Movable<'a> {
             content: entry.content().filter(|content| content.size > 0)?,
             ino: entry.ino,
             name: name(&change.path),
+            reference: reference(&change.path),
         })
     }
 
     fn key(&self, alike: Alike) -> Key<'a> {
         match alike {
-            Alike::Inode => (self.content, Some(self.ino), None),
-            Alike::Name => (self.content, None, Some(self.name)),
-            Alike::Content => (self.content, None, None),
+            Alike::Inode => (self.content, self.reference, Some(self.ino), None),
+            Alike::Name => (self.content, self.reference, None, Some(self.name)),
+            Alike::Content => (self.content, self.reference, None, None),
         }
     }
+}
+
+/// Returns the path below its directory `.git` of a file that holds a ref.
+fn reference(path: &RelPath) -> Option<&[u8]> {
+    let bytes = path.as_bytes();
+    let mut start = 0;
+    for part in bytes.split(|byte| *byte == b'/') {
+        start += part.len() + 1;
+        let below = bytes.get(start..).unwrap_or_default();
+        if is_dot_git(part) {
+            let is_ref = below.starts_with(b"refs/") || below.ends_with(b"HEAD");
+            return is_ref.then_some(below);
+        }
+    }
+    None
 }
 
 /// Inode, kind and maybe name, by which an object is found again.
@@ -147,6 +165,9 @@ pub fn moved(changes: &[Change]) -> Vec<(RelPath, RelPath)> {
         let Some((old, from)) = first(Some(name(&change.path))).or_else(|| first(None)) else {
             continue;
         };
+        if reference(old) != reference(&change.path) {
+            continue;
+        }
         let pair = ((*old).clone(), change.path.clone());
         // A number may be given again once its object is gone. What a rename leaves alone is the time of the content.
         let is_full = to.content().is_some_and(|content| content.size > 0);

@@ -15,6 +15,7 @@ use super::rollback::Away;
 
 use super::{RestoreContext, RestoreError};
 use crate::diff::{Change, renames};
+use crate::display::size;
 use crate::model::{AsideChange, Decision, Operation, PathChange, Recorded, SnapshotId};
 use crate::observer::Phase;
 use crate::store::{RestoreJournal, Store};
@@ -104,7 +105,8 @@ impl Commit<'_> {
             self.reached("compared");
             // If this fails, the decision is not withdrawn: every move is made and nothing goes back from here, so both
             // answers are right.
-            self.papers.decide(Decision::Commit)?;
+            let decided = self.papers.decide(Decision::Commit);
+            decided.map_err(|cause| self.waits(cause.into()))?;
             self.reached("decided");
         }
         self.finish(proposal, jobs)
@@ -114,10 +116,7 @@ impl Commit<'_> {
         let instance = self.papers.intent().instance.clone();
         match self.unless_lost(cause) {
             RestoreError::Drift { path } => RestoreError::Changed { path, instance },
-            cause => RestoreError::Waits {
-                why: cause.bare(),
-                instance,
-            },
+            cause => cause.halfway(&instance),
         }
     }
 
@@ -158,10 +157,7 @@ impl Commit<'_> {
                 aside,
                 source,
             },
-            Err(_) => RestoreError::Waits {
-                why: self.unless_lost(cause).bare(),
-                instance: self.papers.intent().instance.clone(),
-            },
+            Err(_) => self.unless_lost(cause).halfway(&self.papers.intent().instance),
         }
     }
 
@@ -323,10 +319,19 @@ impl Commit<'_> {
         };
         self.reached("receipt");
         let failed = mounts.iter().any(|mount| !mount.failed.is_empty());
-        let mut meant = self.papers.intent().mounts.iter();
-        let conflicts = meant.any(|mount| mount.conflicts + mount.hidden > 0);
+        let meant = self.papers.intent().mounts.iter();
+        let untouched: u64 = meant.map(|mount| mount.conflicts + mount.hidden).sum();
+        let named = proposal.mounts.iter();
+        let named: u64 = named
+            .map(|mount| mount.conflicts() + proposal.untouched(mount))
+            .sum();
+        // After an interruption the plan has its steps alone.
+        left.extend((untouched > named).then(|| {
+            let paths = size::counted(untouched - named, "path", "paths");
+            format!("{paths} stayed, as planned: a conflict, or out of reach; to see what differs: `jackin recovery restore`")
+        }));
         Ok(Report {
-            outcome: if conflicts || failed || !left.is_empty() {
+            outcome: if untouched > 0 || failed || !left.is_empty() {
                 Outcome::Partial
             } else {
                 Outcome::Done

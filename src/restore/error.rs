@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use super::problem::{is_denial, is_foreign_object};
+use super::problem::{is_denial, is_foreign_object, is_out_of_space};
 use super::scope::UnmatchedGlob;
 use crate::capture::{CaptureError, mount_hint};
 use crate::diagnostic::denied::denied_hint;
@@ -165,6 +165,8 @@ pub enum RestoreError {
         why: String,
         /// Session that the restore belongs to.
         instance: InstanceId,
+        /// True if the disk of the store is full.
+        needs_room: bool,
     },
     /// An interrupted restore waits on these mounts.
     #[error("a restore of {} was interrupted, and some paths may be old and some new", .0.instance)]
@@ -296,6 +298,15 @@ pub enum RestoreError {
 }
 
 impl RestoreError {
+    /// Returns the error of a restore that `self` stopped halfway.
+    pub(super) fn halfway(&self, instance: &InstanceId) -> Self {
+        Self::Waits {
+            why: self.bare(),
+            instance: instance.clone(),
+            needs_room: matches!(self, Self::Store(error) if error.is_lack_of_room()),
+        }
+    }
+
     /// Returns the error text without the statement about the state of the tree.
     pub(super) fn bare(&self) -> String {
         match self {
@@ -442,7 +453,18 @@ impl Diagnostic for RestoreError {
                     format!("resume {}", intent.instance),
                 )]
             }
-            Self::Waits { instance, .. } => take_up(instance),
+            Self::Waits {
+                instance, needs_room, ..
+            } => {
+                // In another jackin home nothing would know of the restore.
+                let room = needs_room.then(|| Hint::text("free disk space for the store first"));
+                room.into_iter().chain(take_up(instance)).collect()
+            }
+            Self::Stage { source, .. } | Self::Build { source, .. } if is_out_of_space(source) => {
+                vec![Hint::text(
+                    "make room on that file system, then repeat the command; `df` shows its space, `df -i` its inodes",
+                )]
+            }
             Self::Changed { instance, .. } => vec![Hint::command(
                 "to roll it back; your edits stay",
                 format!("abort {instance}"),

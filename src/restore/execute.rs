@@ -95,10 +95,7 @@ fn run_transaction(
         // It may be on disk all the same. As long as it is not certainly gone, what it tells of must stay.
         return Err(match papers.withdraw_journal() {
             Ok(()) => discard(&jobs, error.into()),
-            Err(_) => RestoreError::Waits {
-                why: error.to_string(),
-                instance: proposal.target.instance.clone(),
-            },
+            Err(_) => RestoreError::from(error).halfway(&proposal.target.instance),
         });
     }
     acting.observer.reached("journaled");

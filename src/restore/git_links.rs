@@ -73,6 +73,8 @@ pub(super) struct UnderWay {
     pub head: RelPath,
     /// The path of the own file of the branch, if it is on one.
     pub branch: Option<RelPath>,
+    /// The reflogs of HEAD and the branch, whose last lines say where these are.
+    pub logs: Vec<RelPath>,
 }
 
 /// Files that exist as long as an operation is not over.
@@ -317,6 +319,16 @@ impl GitLinks {
         self.branches.get(head)
     }
 
+    /// Returns each HEAD that is not the target's and names a branch, with the path of that branch's own file.
+    pub(super) fn heads(&self) -> impl Iterator<Item = (&RelPath, &RelPath)> {
+        self.branches.iter()
+    }
+
+    /// Returns true if the target has the ref with this file, wherever git stores it there.
+    pub(super) fn is_in_target(&self, path: &RelPath) -> bool {
+        self.in_target.contains(path)
+    }
+
     /// Returns the operations that are under way.
     pub(super) fn operations(&self) -> &[UnderWay] {
         &self.operations
@@ -420,8 +432,15 @@ fn under_way(live: &Live<'_>, now: &Manifest, git: &RelPath, file: RelPath) -> U
         Some(text.trim_ascii().to_vec())
     };
     let name = named(live, &head).or_else(rebased);
-    let branch = name.and_then(|name| file_of(&shared_git_directory(now, git), &name));
-    UnderWay { file, head, branch }
+    let shared = shared_git_directory(now, git);
+    let of_branch = |dir: &RelPath| name.as_ref().and_then(|name| file_of(dir, name));
+    let log = of_branch(&below(&shared, "logs"));
+    UnderWay {
+        file,
+        head,
+        branch: of_branch(&shared),
+        logs: log.into_iter().chain([below(git, "logs/HEAD")]).collect(),
+    }
 }
 
 /// Returns the git directory to which the file `own` points; `None` if it is not known to be in the mount.

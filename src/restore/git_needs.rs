@@ -11,6 +11,7 @@ use super::plan::{Action, KeptPath, Step};
 use crate::diff::Change;
 use crate::git_directories::Repositories;
 use crate::model::{Manifest, RelPath};
+use git_reader::below;
 
 /// Steps by path.
 type Steps = BTreeMap<RelPath, Step>;
@@ -223,7 +224,33 @@ impl<'a> GitNeeds<'a> {
         steps.iter().filter_map(needed).collect()
     }
 
-    /// Returns the steps that would move HEAD, or its branch, while an operation is under way there that stays, each with a file of the operation:
+    /// Returns the steps that would delete a branch that a HEAD names which stays as it is, each with that HEAD: without the branch, the next
+    /// commit would have no parent. A HEAD that is the target's comes back to what it named there, also to no commit.
+    pub(super) fn held_by_heads(&self, steps: &Steps) -> Vec<(RelPath, RelPath)> {
+        let links = &self.witness.links;
+        let mut torn = BTreeMap::new();
+        for (head, branch) in links.heads() {
+            if steps.contains_key(head) || links.is_in_target(branch) {
+                continue;
+            }
+            let own = self.repositories.holding(branch);
+            let log = own.and_then(|own| {
+                let name = branch.as_bytes().get(own.as_bytes().len()..)?;
+                let name = name.strip_prefix(b"/").unwrap_or(name);
+                RelPath::new(&[below(own, "logs").as_bytes(), b"/", name].concat()).ok()
+            });
+            let has_file = self.now.is_some_and(|now| now.entry(branch).is_some());
+            let is_its = |path: &RelPath, step: &Step| {
+                let is_one = path == branch || log.as_ref() == Some(path);
+                step.action == Action::Delete && is_one || !has_file && is_packed_in(path, branch)
+            };
+            let held = steps.iter().filter(|(path, step)| is_its(path, step));
+            torn.extend(held.map(|(path, _)| (path.clone(), head.clone())));
+        }
+        torn.into_iter().collect()
+    }
+
+    /// Returns the steps that would move HEAD, its branch, or their reflogs, while an operation is under way there that stays, each with a file of the operation:
     /// git finishes it only where it began. Not those that are `named`.
     pub(super) fn held_by_operations(
         &self,
@@ -240,7 +267,9 @@ impl<'a> GitNeeds<'a> {
             let is_held = |path: &RelPath| {
                 let mut branch = operation.branch.iter();
                 // It may be packed, or have its value from there once its own file is gone.
-                *path == operation.head || branch.any(|branch| path == branch || is_packed_in(path, branch))
+                *path == operation.head
+                    || operation.logs.contains(path)
+                    || branch.any(|branch| path == branch || is_packed_in(path, branch))
             };
             let held = steps.keys().filter(|path| is_held(path) && !named.contains(path));
             torn.extend(held.map(|path| (path.clone(), file.clone())));

@@ -1,12 +1,15 @@
 //! Changes that a restore makes to HEAD of each repository, and to the branch that is checked out.
 
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::io;
 use std::path::Path;
 
 use super::plan::Plan;
 use crate::git_directories::{Repositories, work_tree};
-use crate::model::{Manifest, RelPath, SnapshotRecord};
+use crate::model::{Manifest, Name, RelPath, SnapshotRecord};
 use crate::store::{Store, StoredTree};
-use git_reader::{Files, Head, Live, Repository};
+use git_reader::{Files, Found, Head, Live, Repository};
 use handle_fs::Root;
 
 /// Move of HEAD by a restore. Both positions are known.
@@ -20,8 +23,56 @@ pub struct HeadMove {
     pub then: Head,
 }
 
-/// Returns the moves that a plan makes. A repository is omitted if it cannot be read, is missing on one side, or keeps a part of what
-/// decides about HEAD.
+/// Tree after a plan: the snapshot's at the paths of its steps, and the live one everywhere else.
+struct Planned<'p> {
+    live: &'p Live<'p>,
+    stored: &'p StoredTree<'p>,
+    steps: HashSet<&'p RelPath>,
+}
+
+impl Planned<'_> {
+    fn side(&self, path: &RelPath) -> &dyn Files {
+        match self.steps.contains(path) {
+            true => self.stored,
+            false => self.live,
+        }
+    }
+}
+
+impl Files for Planned<'_> {
+    fn look(&self, path: &RelPath) -> io::Result<Option<Found>> {
+        self.side(path).look(path)
+    }
+
+    fn names(&self, dir: &RelPath) -> io::Result<Vec<Name>> {
+        let of = |files: &dyn Files, is_step: bool| -> io::Result<Vec<Name>> {
+            let names = match files.look(dir)? {
+                Some(Found::Directory) => files.names(dir)?,
+                _ => Vec::new(),
+            };
+            let is_meant = |name: &Name| self.steps.contains(&dir.join(name)) == is_step;
+            Ok(names.into_iter().filter(is_meant).collect())
+        };
+        let mut names = of(self.live, false)?;
+        names.extend(of(self.stored, true)?);
+        names.sort();
+        Ok(names)
+    }
+
+    fn read_at(&self, path: &RelPath, room: &mut [u8], at: u64) -> io::Result<usize> {
+        self.side(path).read_at(path, room, at)
+    }
+
+    fn effort(&self) -> &Cell<u64> {
+        self.live.effort()
+    }
+
+    fn host_path(&self) -> Option<&Path> {
+        self.live.host_path()
+    }
+}
+
+/// Returns the moves that a plan makes. A repository is omitted if it cannot be read, or is missing on one side.
 pub(super) fn head_moves(
     (store, target): (&Store, &SnapshotRecord),
     host: &Path,
@@ -47,13 +98,13 @@ pub(super) fn head_moves(
     let live = Live::new(&root);
     let blobs = store.contents(target);
     let stored = StoredTree::new(then, &blobs, host);
-    let stays = plan.conflicts.iter().chain(&plan.kept);
-    let stays: Vec<&RelPath> = stays.map(|kept| &kept.change.path).collect();
+    let planned = Planned {
+        live: &live,
+        stored: &stored,
+        steps: steps().collect(),
+    };
     for own in own {
-        if stays.iter().any(|path| path.is_within(own) && decides(own, path)) {
-            continue;
-        }
-        if let (Some(now), Some(then)) = (head(&live, own), head(&stored, own))
+        if let (Some(now), Some(then)) = (head(&live, own), head(&planned, own))
             && now != then
         {
             let own = own.clone();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::plan::{Action, Plan};
 use crate::model::{Entry, Gap, GapReason, Listing, Manifest, RelPath, Time};
-use handle_fs::{Root, births_move};
+use handle_fs::Root;
 
 /// The snapshot that a plan restores.
 pub(super) struct Captured {
@@ -20,7 +20,8 @@ pub(super) struct Captured {
 /// Returns the paths that a plan would delete although what is there is older than the snapshot, and not in it.
 ///
 /// The birth time proves the age. It is compared with the newest time of change in the snapshot, which the same clock made, and with the begin of
-/// the capture, in case a file has a time in the future. Where births are not known, nothing is proven.
+/// the capture, in case a file has a time in the future. Where births are not known, nothing is proven. Where a birth moves back with the
+/// modification time (`handle_fs::births_move`), a newer object that got an old time is kept, too: none that is older is deleted.
 pub(super) fn older_objects(
     root: &Root,
     captured: &dyn Fn() -> Option<Captured>,
@@ -32,7 +33,7 @@ pub(super) fn older_objects(
     let deleted: Vec<(&RelPath, &Entry)> = deleted
         .filter_map(|step| Some((&step.change.path, step.change.to.as_ref()?)))
         .collect();
-    if deleted.is_empty() || births_move() || root.is_far() || !tells(root) {
+    if deleted.is_empty() || root.is_far() || !tells(root) {
         return BTreeSet::new();
     }
     let Some(captured) = captured() else {

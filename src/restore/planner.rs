@@ -149,6 +149,7 @@ pub fn plan(
         let held = git.held_by_operations(&planner.steps, &planner.out, scope.named());
         planner.stay_with(held, Why::Repository);
         planner.heads_that_stay(witness, git.beyond(), scope.named());
+        planner.stay_with(git.held_by_heads(&planner.steps), Why::Repository);
         planner.directories_that_stay();
         planner.names_that_are_one(&witness.folded);
         planner.containers_that_come_back(git.repositories());

@@ -82,7 +82,12 @@ mod tests {
         assert_eq!(all.unwrap(), said);
         let mut live = wanted();
         live.gid = 77;
-        assert!(lacking(&wanted(), &live).unwrap().iter().all(|problem| problem.denied));
+        assert!(
+            lacking(&wanted(), &live)
+                .unwrap()
+                .iter()
+                .all(|problem| problem.denied)
+        );
     }
 
     #[test]
@@ -90,9 +95,21 @@ mod tests {
         assert_eq!(words(|_| ()), None);
         assert_eq!(words(|live| live.mode = 0o700), None);
         assert_eq!(words(|live| (live.uid, live.mode) = (77, 0o4775)), None);
-        assert_eq!(words(|live| (live.mode, live.flags) = (0o700, InodeFlags::default())), None);
-        assert_eq!(words(|live| (live.uid, live.kind) = (77, EntryKind::Socket)), None);
-        assert_eq!(words(|live| (live.uid, live.flags) = (77, InodeFlags::APPEND)), None);
-        assert_eq!(words(|live| (live.uid, live.xattrs[0].value) = (77, Box::from(*b"2"))), None);
+        assert_eq!(
+            words(|live| (live.mode, live.flags) = (0o700, InodeFlags::default())),
+            None
+        );
+        assert_eq!(
+            words(|live| (live.uid, live.kind) = (77, EntryKind::Socket)),
+            None
+        );
+        assert_eq!(
+            words(|live| (live.uid, live.flags) = (77, InodeFlags::APPEND)),
+            None
+        );
+        assert_eq!(
+            words(|live| (live.uid, live.xattrs[0].value) = (77, Box::from(*b"2"))),
+            None
+        );
     }
 }

@@ -321,7 +321,8 @@ impl StoreError {
     }
 
     /// Returns true if the disk of the store is full.
-    fn is_lack_of_room(&self) -> bool {
+    #[must_use]
+    pub fn is_lack_of_room(&self) -> bool {
         match self {
             Self::Catalog { fault, .. } => *fault == CatalogFault::Full,
             Self::NoRoom { .. } => true,

@@ -425,7 +425,10 @@ fn a_passphrase_is_asked_for_on_a_terminal_and_does_not_show() {
             .with("TERM", "xterm")
             .run()
             .code(code);
-        assert!(!run.text().contains(typed.trim_end_matches("\\r")) || typed == "\\r", "{run}");
+        assert!(
+            !run.text().contains(typed.trim_end_matches("\\r")) || typed == "\\r",
+            "{run}"
+        );
         let is_withheld = run.text().contains("no passphrase was given");
         assert_eq!(is_withheld, code == 4, "{run}");
     }

@@ -471,6 +471,20 @@ fn a_plan_says_where_the_branch_goes() {
     plan()
         .ok()
         .shows(&format!("HEAD moves from side ({side}) to main ({main})"));
+    // Of what is asked for alone: HEAD, then the branch that is checked out.
+    let one = |name: &str| {
+        let path = repository.path.join(".git").join(name);
+        sandbox.jackin(["restore", &id, "--dry-run", path.to_str().unwrap()])
+    };
+    one("HEAD")
+        .code_in(&[0, 6])
+        .shows(&format!("HEAD moves from side ({side}) to main ({main})"));
+    repository.git(&["branch", "-q", "-f", "main", "side"]);
+    one("HEAD")
+        .code_in(&[0, 6])
+        .shows(&format!("HEAD moves from side ({side}) to main ({side})"));
+    one("refs/heads/main").code_in(&[0, 6]).hides("HEAD moves from");
+    repository.git(&["branch", "-q", "-f", "main", &main]);
     // A later move of HEAD is kept, so nothing is said of it.
     repository.git(&["switch", "-q", "--detach", "main"]);
     plan().code_in(&[0, 6]).hides(" moves from ");

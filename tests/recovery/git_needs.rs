@@ -362,3 +362,29 @@ fn an_undo_moves_a_branch_that_was_packed_before_the_restore_and_after_it() {
     assert_eq!(run(&repository, "rev-parse main"), made);
     is_whole(&repository);
 }
+
+/// The last line of a reflog says where its ref is.
+#[test]
+fn the_reflogs_stay_with_a_branch_on_which_an_operation_is_under_way() {
+    for begin in ["merge other", "rebase other"] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("project");
+        let repository = Repository::with_history(&project, 2);
+        repository.git(&["switch", "-qc", "other", "HEAD~1"]);
+        fs::write(project.join("history.txt"), "theirs\n").unwrap();
+        repository.commit("theirs");
+        repository.git(&["switch", "-q", "main"]);
+        Build::at(&project).aged();
+        let id = sandbox.launch(
+            &project,
+            &format!("echo agent > new; git add new; {AGENT} commit -qm agent"),
+        );
+        let begun: Vec<&str> = begin.split(' ').collect();
+        assert!(!repository.try_git(&begun), "{begin} has a conflict");
+        let logs = ["HEAD", "main"].map(|name| repository.git(&["log", "-g", "--format=%h %gs", name]));
+        sandbox.restore_in_part(&id, &[]);
+        let left = ["HEAD", "main"].map(|name| repository.git(&["log", "-g", "--format=%h %gs", name]));
+        assert_eq!(logs, left, "{begin}");
+        is_whole(&repository);
+    }
+}

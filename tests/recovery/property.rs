@@ -15,7 +15,7 @@ use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
 /// Every case starts the binary some ten times; the cases are few and the steps many. `JACKIN_CASES` asks for another number.
-fn runner(usual: u32) -> TestRunner {
+pub(crate) fn runner(usual: u32) -> TestRunner {
     let wanted = std::env::var("JACKIN_CASES").ok();
     let usual = if is_nightly() { usual * 20 } else { usual };
     TestRunner::new(Config {

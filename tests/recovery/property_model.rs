@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use rustix::fs::{XattrFlags, lremovexattr, lsetxattr};
+use rustix::fs::{CWD, RenameFlags, XattrFlags, lremovexattr, lsetxattr, renameat_with};
 
 /// One step. Steps that the tree does not allow (a file as parent, a name taken) do nothing.
 #[derive(Clone, Debug)]
@@ -25,6 +25,12 @@ pub(crate) enum Step {
     Mode(Place, u8),
     Attribute(Place, u8),
     NoAttribute(Place),
+    /// The two swap their places.
+    Exchange(Place, Place),
+    /// Any mode, also one that shuts the owner out.
+    AnyMode(Place, u16),
+    /// Gives it to root, which nobody else takes from there.
+    Root(Place),
 }
 
 /// A path of one to three names out of few, so that steps meet.
@@ -57,6 +63,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (place(), any::<u8>()).prop_map(|(place, mode)| Step::Mode(place, mode)),
         1 => (place(), any::<u8>()).prop_map(|(place, value)| Step::Attribute(place, value)),
         1 => place().prop_map(Step::NoAttribute),
+        1 => (place(), place()).prop_map(|(one, other)| Step::Exchange(one, other)),
     ]
 }
 
@@ -68,6 +75,17 @@ pub(crate) fn building() -> impl Strategy<Value = Vec<Step>> {
 /// Steps that damage it.
 pub(crate) fn damage() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step(), 1..25)
+}
+
+/// Steps that damage it with modes that shut the owner out, too.
+pub(crate) fn shutting() -> impl Strategy<Value = Vec<Step>> {
+    let shut = (place(), 0_u16..0o7777).prop_map(|(place, mode)| Step::AnyMode(place, mode));
+    prop::collection::vec(prop_oneof![6 => step(), 1 => shut], 1..25)
+}
+
+/// Steps that give some of it to root.
+pub(crate) fn giving() -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec(place().prop_map(Step::Root), 0..4)
 }
 
 /// Does the steps below `root`, one after the other.
@@ -113,7 +131,7 @@ fn apply_one(root: &Path, step: &Step) -> std::io::Result<()> {
         }
         Step::Fifo(place) => {
             let path = path(root, place);
-            handle_fs::make_fifo(rustix::fs::CWD, path.as_os_str())?;
+            handle_fs::make_fifo(CWD, path.as_os_str())?;
             fs::set_permissions(path, fs::Permissions::from_mode(0o644))
         }
         Step::Remove(place) => {
@@ -145,6 +163,18 @@ fn apply_one(root: &Path, step: &Step) -> std::io::Result<()> {
             )?)
         }
         Step::NoAttribute(place) => Ok(lremovexattr(path(root, place), "user.drawn")?),
+        Step::Exchange(one, other) => {
+            let [one, other] = [path(root, one), path(root, other)];
+            Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+        }
+        Step::AnyMode(place, mode) => {
+            let path = path(root, place);
+            match path.symlink_metadata()?.is_symlink() {
+                true => Ok(()),
+                false => fs::set_permissions(path, fs::Permissions::from_mode(u32::from(*mode))),
+            }
+        }
+        Step::Root(place) => std::os::unix::fs::lchown(path(root, place), Some(0), Some(0)),
     }
 }
 

@@ -473,7 +473,10 @@ fn a_rollback_ends_where_the_time_of_a_directory_cannot_be_set_by_its_name() {
 #[test]
 fn what_could_not_get_its_owner_is_removed_by_an_undo_whichever_name_or_process_set_it() {
     if !is_root() {
-        return skip("an owner that cannot be set", "only root gives files to another user");
+        return skip(
+            "an owner that cannot be set",
+            "only root gives files to another user",
+        );
     }
     for point in [None, Some("journaled"), Some("moved"), Some("decided")] {
         let Some((sandbox, project)) = ordinary("of root") else {
@@ -504,6 +507,37 @@ fn what_could_not_get_its_owner_is_removed_by_an_undo_whichever_name_or_process_
         run(&["undo", "--yes"], None).ok();
         assert!(!one.exists() && !project.join("two").exists(), "{point:?}");
     }
+}
+
+#[test]
+fn what_cannot_be_removed_yet_gives_no_restore_a_second_receipt() {
+    if !is_root() {
+        return skip(
+            "a directory of root's",
+            "only root gives a directory to another user",
+        );
+    }
+    let Some((sandbox, project)) = ordinary("leftover") else {
+        return;
+    };
+    fs::create_dir_all(project.join("B/d/x")).unwrap();
+    fs::write(project.join("B/d/x/f"), "1\n").unwrap();
+    sandbox.give(&project);
+    chown(project.join("B/d"), Some(0), Some(0)).unwrap();
+    let id = sandbox.launch(&project, "mv B B.s");
+    let [old, new] = ["B", "B.s"].map(|name| project.join(name).join("d/x/f"));
+    for (verb, there, gone) in [
+        ("restore", &old, &new),
+        ("undo", &new, &old),
+        ("undo", &old, &new),
+        ("undo", &new, &old),
+    ] {
+        sandbox.jackin([verb, &id, "--yes"]).code_in(&[0, 6]);
+        assert!(there.exists() && !gone.exists(), "{verb}");
+        sandbox.jackin(["log"]).ok().hides("is not recorded");
+    }
+    let document = sandbox.jackin(["log", &id, "--json"]).ok().json().to_string();
+    assert_eq!(document.matches("\"kind\":\"restore\"").count(), 4, "{document}");
 }
 
 #[test]

@@ -353,8 +353,8 @@ impl Catalog {
         })
     }
 
-    /// The receipt that tells how the restore with this emergency snapshot ended, when there is one. Nothing else can have become
-    /// of its instance since.
+    /// The receipt that tells how the restore with this emergency snapshot ended, when there is one. It need not be the last: a restore
+    /// whose old files cannot be removed yet stays, with its receipt, while others of its instance follow.
     ///
     /// # Errors
     /// As [`Catalog::instances`].
@@ -364,20 +364,18 @@ impl Catalog {
         emergency: &SnapshotId,
     ) -> Result<Option<u64>, StoreError> {
         let sql = "SELECT json FROM receipts WHERE instance = ?1 AND act IN ('restore', 'abort')
-                   ORDER BY number DESC LIMIT 1";
-        let found: Option<Receipt> = self.query(|connection| {
-            connection
-                .prepare_cached(sql)?
-                .query_row([instance.as_str()], receipt)
-                .optional()
-        })?;
-        Ok(found.and_then(|receipt| match &receipt.act {
-            Operation::Restore { emergency: taken, .. } if taken == emergency => Some(receipt.number),
-            Operation::Abort { emergency: taken, .. } if taken.as_ref() == Some(emergency) => {
-                Some(receipt.number)
-            }
-            _ => None,
-        }))
+                   ORDER BY number DESC";
+        let is_meant = |receipt: &Receipt| match &receipt.act {
+            Operation::Restore { emergency: taken, .. } => taken == emergency,
+            Operation::Abort { emergency: taken, .. } => taken.as_ref() == Some(emergency),
+            _ => false,
+        };
+        self.query(|connection| {
+            let mut statement = connection.prepare_cached(sql)?;
+            let mut found = statement.query_map([instance.as_str()], receipt)?;
+            let meant = found.find(|found| found.as_ref().map_or(true, is_meant));
+            Ok(meant.transpose()?.map(|receipt| receipt.number))
+        })
     }
 
     /// The text of every receipt that was applied, in their order.

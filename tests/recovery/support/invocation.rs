@@ -94,16 +94,7 @@ impl<'a> Invocation<'a> {
         let mut words: Vec<OsString> = Vec::new();
         if sandbox.unprivileged && !self.by_root {
             words.push(by_path("setpriv").into());
-            words.extend(
-                [
-                    "--reuid",
-                    "65534",
-                    "--regid",
-                    "65534",
-                    "--clear-groups",
-                ]
-                .map(Into::into),
-            );
+            words.extend(["--reuid", "65534", "--regid", "65534", "--clear-groups"].map(Into::into));
         }
         words.extend(self.through.iter().cloned());
         words.push(sandbox.binary.clone().into());

@@ -43,7 +43,9 @@ pub(crate) fn tool(name: &str) -> Option<PathBuf> {
 pub(crate) fn by_path(name: &'static str) -> PathBuf {
     static FOUND: Mutex<BTreeMap<&str, PathBuf>> = Mutex::new(BTreeMap::new());
     let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-    let path = found.entry(name).or_insert_with(|| tool(name).unwrap_or_else(|| name.into()));
+    let path = found
+        .entry(name)
+        .or_insert_with(|| tool(name).unwrap_or_else(|| name.into()));
     path.clone()
 }
 

@@ -159,12 +159,15 @@ fn path_of(handle: BorrowedFd<'_>, child: Option<&OsStr>) -> Result<PathBuf> {
     }
     let facts = rustix::fs::fstat(handle)?;
     let mut path = PathBuf::from(format!("/.vol/{}/{}", facts.st_dev, facts.st_ino));
-    let found = rustix::fs::lstat(&path);
-    if !found.is_ok_and(|found| (found.st_dev, found.st_ino) == (facts.st_dev, facts.st_ino)) {
-        return Err(Errno::OPNOTSUPP);
+    match rustix::fs::lstat(&path) {
+        Ok(found) if (found.st_dev, found.st_ino) == (facts.st_dev, facts.st_ino) => {
+            path.extend(child);
+            Ok(path)
+        }
+        Ok(_) | Err(Errno::NOENT | Errno::NOTDIR | Errno::INVAL | Errno::NOTSUP) => Err(Errno::OPNOTSUPP),
+        // Called unsupported, an access list that could not be read would count as none.
+        Err(error) => Err(error),
     }
-    path.extend(child);
-    Ok(path)
 }
 
 fn path_of_bearer(bearer: &Bearer<'_, BorrowedFd<'_>>) -> Result<PathBuf> {
@@ -179,7 +182,7 @@ fn path_of_bearer(bearer: &Bearer<'_, BorrowedFd<'_>>) -> Result<PathBuf> {
 fn path_to_read(dir: BorrowedFd<'_>, name: &OsStr) -> Result<PathBuf> {
     use std::os::unix::ffi::OsStrExt as _;
     match path_of(dir, Some(name)) {
-        Err(Errno::OPNOTSUPP) => {
+        Err(_) => {
             let mut path = PathBuf::from(OsStr::from_bytes(rustix::fs::getpath(dir)?.as_bytes()));
             path.extend(Some(name).filter(|name| !name.is_empty()));
             Ok(path)
