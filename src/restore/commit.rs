@@ -15,7 +15,6 @@ use super::rollback::Away;
 
 use super::{RestoreContext, RestoreError};
 use crate::diff::{Change, renames};
-use crate::display::size;
 use crate::model::{AsideChange, Decision, Operation, PathChange, Recorded, SnapshotId};
 use crate::observer::Phase;
 use crate::store::{RestoreJournal, Store};
@@ -327,8 +326,8 @@ impl Commit<'_> {
             .sum();
         // After an interruption the plan has its steps alone.
         left.extend((untouched > named).then(|| {
-            let paths = size::counted(untouched - named, "path", "paths");
-            format!("{paths} stayed, as planned: a conflict, or out of reach; to see what differs: `jackin recovery restore`")
+            "as planned, something stayed: a conflict, or what is out of reach; to see it: `jackin recovery restore`"
+                .to_owned()
         }));
         Ok(Report {
             outcome: if untouched > 0 || failed || !left.is_empty() {

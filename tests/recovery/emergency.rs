@@ -55,6 +55,54 @@ fn s28_full_disk_under_the_store_refuses_the_restore() {
     assert!(emergencies(&sandbox, None) >= 2);
 }
 
+/// Every file is the new one by then. The restore still waits, for the decision that cannot be written.
+#[test]
+fn a_full_disk_under_the_store_leaves_a_resumed_restore_waiting() {
+    let sandbox = Sandbox::new();
+    let Some(disk) = SmallDisk::mount(&sandbox.home().join(".jackin"), 3 << 20) else {
+        return skip("a full disk at resume", "a file system cannot be mounted here");
+    };
+    let project = sandbox.project("full");
+    Build::at(&project).file("a", "before\n").aged();
+    let before = Tree::read(&project);
+    let id = sandbox.launch(&project, "echo agent > a");
+    let killed = sandbox
+        .command(["restore", &id, "--yes"])
+        .with("JACKIN_RECOVERY_FAIL_AT", "journaled")
+        .run();
+    assert_ne!(killed.exit(), Some(0), "{killed}");
+    let ballast = disk.fill();
+    sandbox
+        .jackin(["resume", &id, "--yes"])
+        .code(8)
+        .shows("some paths may be old and some new")
+        .shows("free disk space for the store first")
+        .shows(&format!("jackin recovery resume {id}"))
+        .hides("JACKIN_HOME_DIR");
+    fs::remove_file(ballast).unwrap();
+    sandbox.jackin(["resume", &id, "--yes"]).ok();
+    assert_same_tree(&before, &Tree::read(&project));
+}
+
+#[test]
+fn a_disk_without_room_for_the_restored_files_leads_to_what_shows_it() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("crowded");
+    let Some(disk) = SmallDisk::mount(&project, 1 << 20) else {
+        return skip("a disk without inodes", "a file system cannot be mounted here");
+    };
+    Build::at(&project)
+        .file("a", "before\n")
+        .file("b", "before\n")
+        .aged();
+    let id = sandbox.launch(&project, "echo agent > a; rm b");
+    let damaged = Tree::read(&project);
+    disk.limit_inodes();
+    let run = sandbox.jackin(["restore", &id, "--yes"]).code(1);
+    run.shows("cannot be").shows("`df -i` its inodes");
+    assert_same_tree(&damaged, &Tree::read(&project));
+}
+
 /// Number of emergency snapshots; `ballast` is taken away first, for a full disk may not even be listed.
 fn emergencies(sandbox: &Sandbox, ballast: Option<&Path>) -> usize {
     if let Some(ballast) = ballast {

@@ -537,7 +537,26 @@ fn what_cannot_be_removed_yet_gives_no_restore_a_second_receipt() {
         sandbox.jackin(["log"]).ok().hides("is not recorded");
     }
     let document = sandbox.jackin(["log", &id, "--json"]).ok().json().to_string();
-    assert_eq!(document.matches("\"kind\":\"restore\"").count(), 4, "{document}");
+    assert_eq!(document.matches("\"act\":\"restore\"").count(), 4, "{document}");
+}
+
+#[test]
+fn what_stays_of_an_interrupted_restore_is_counted_when_it_is_resumed() {
+    let Some((sandbox, project)) = ordinary("resumed in part") else {
+        return;
+    };
+    fs::create_dir_all(project.join("b/x")).unwrap();
+    sandbox.give(&project);
+    let id = sandbox.launch(&project, "chmod 0005 b; echo agent > f");
+    let stopped = sandbox
+        .command(["restore", &id, "--yes"])
+        .with("JACKIN_RECOVERY_FAIL_AT", "journaled")
+        .run();
+    assert_ne!(stopped.exit(), Some(0), "{stopped}");
+    let run = sandbox.jackin(["resume", &id, "--yes"]).code(6);
+    run.shows("as planned, something stayed")
+        .shows("`jackin recovery restore`");
+    assert_eq!(fs::read_to_string(project.join("f")).unwrap(), "before\n");
 }
 
 #[test]

@@ -129,6 +129,13 @@ impl SmallDisk {
             .then(|| Self { at: at.to_path_buf() })
     }
 
+    /// Leaves it the number of inodes that it has by now.
+    pub(crate) fn limit_inodes(&self) {
+        let used = walkdir::WalkDir::new(&self.at).into_iter().count();
+        let options = format!("remount,nr_inodes={used}");
+        run_tool(Command::new("mount").args(["-o", &options]).arg(&self.at));
+    }
+
     /// Fills the disk to its last byte with a file and gives that file.
     pub(crate) fn fill(&self) -> PathBuf {
         use std::io::Write as _;
