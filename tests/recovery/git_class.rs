@@ -306,7 +306,7 @@ fn repositories_that_are_not_like_the_others_are_told() {
     for line in [
         "outer/.git: ",
         "branch main at ",
-        "work trees elsewhere: tree",
+        "linked work trees: tree",
         "all of it is covered",
     ] {
         assert!(shown.contains(line), "{line:?} is missing: {shown}");

@@ -281,6 +281,7 @@ impl Takes {
             asks: is_mysql,
             flag: match program {
                 "redis-cli" => Some("-a"),
+                "openssl" => Some("-k"),
                 "zip" | "unzip" | "sqlcmd" => Some("-P"),
                 "ldapsearch" | "ldapadd" | "ldapmodify" | "ldapdelete" => Some("-w"),
                 _ => None,
@@ -631,6 +632,7 @@ mod tests {
             ("'password' => 'swordfish',", "swordfish"),
             ("set password -> swordfish", "swordfish"),
             ("openssl enc -pass pass:swordfish", "swordfish"),
+            ("openssl enc -aes-256-cbc -k swordfish -in a", "swordfish"),
             ("aws configure set aws_secret_access_key swordfish", "swordfish"),
             ("export API_KEY=abcd1234; run", "abcd1234"),
             ("curl https://me:swordfish@example.org/x", "swordfish"),

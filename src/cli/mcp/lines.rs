@@ -50,7 +50,8 @@ fn answerable(line: &[u8]) -> Vec<u8> {
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     let line = String::from_utf8_lossy(line);
     let line = whole(line.as_bytes());
-    let is_read = line.len() <= DEFAULT_MAX_LINE_LENGTH && serde_json::from_slice::<Value>(&line).is_ok();
+    let is_read = line.len() <= DEFAULT_MAX_LINE_LENGTH
+        && serde_json::from_slice::<Value>(&line).is_ok_and(|message| has_form(&message));
     if is_read || line.trim_ascii().is_empty() {
         return line.into_owned();
     }
@@ -61,6 +62,14 @@ fn answerable(line: &[u8]) -> Vec<u8> {
         Some(id) => format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": UNREADABLE})).into_bytes(),
         None => NO_REQUEST.to_vec(),
     }
+}
+
+/// Returns false for a request whose method or parameters are of a type that the parser does not take.
+fn has_form(message: &Value) -> bool {
+    message.get("method").is_none_or(|method| {
+        let takes = |params: &Value| params.is_object() || params.is_null();
+        method.is_string() && message.get("params").is_none_or(takes)
+    })
 }
 
 /// Returns a line of JSON without escapes of half a character.
@@ -112,6 +121,7 @@ mod tests {
             ("7", deep.clone()),
             ("\"seven\"", "1e999".to_owned()),
             ("7", format!("\"{long}\"")),
+            ("7", "[]".to_owned()),
         ] {
             let line = format!(
                 "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{params}}}\n"
@@ -120,6 +130,8 @@ mod tests {
             assert_eq!(told["id"].to_string(), id);
             assert_eq!(told["method"], UNREADABLE);
         }
+        let told = answerable(b"{\"id\":8,\"method\":5}\n");
+        assert!(String::from_utf8_lossy(&told).contains(UNREADABLE));
         for line in [
             "hello\n",
             "{\"id\":1,\n",

@@ -118,7 +118,7 @@ fn branch_name(full: &str) -> &str {
     full.strip_prefix("refs/heads/").unwrap_or(full)
 }
 
-/// Describes unpushed commits, operations under way, and parts that lie elsewhere, one sentence each.
+/// Describes unpushed commits, operations under way, and other work trees and submodules, one sentence each.
 pub(super) fn details(state: &RepositoryState) -> Vec<String> {
     let branches = state.unpushed.iter().take(SHOWN).map(|unpushed| {
         let more = if unpushed.more { "at least " } else { "" };
@@ -130,7 +130,7 @@ pub(super) fn details(state: &RepositoryState) -> Vec<String> {
     let under_way = under_way.map(|operation| format!("a {operation} is under way"));
     let named = [
         ("submodules", &state.submodules),
-        ("work trees elsewhere", &state.worktrees),
+        ("linked work trees", &state.worktrees),
     ];
     let named = named.into_iter().filter(|(_, names)| !names.is_empty());
     let named = named.map(|(what, names)| format!("{what}: {}", names.join(", ")));
