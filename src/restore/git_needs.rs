@@ -250,8 +250,8 @@ impl<'a> GitNeeds<'a> {
         torn.into_iter().collect()
     }
 
-    /// Returns the steps that would move HEAD, its branch, or their reflogs, while an operation is under way there that stays, each with a file of the operation:
-    /// git finishes it only where it began. Not those that are `named`.
+    /// Returns the steps that would move HEAD, its branch, or their reflogs, while an operation is under way there that stays, each with a
+    /// file of the operation: git finishes it only where it began. Not those that are `named`.
     pub(super) fn held_by_operations(
         &self,
         steps: &Steps,

@@ -72,7 +72,7 @@ fn root_that_is_mounted_over_is_refused() {
     assert_same_tree(&before, &Tree::read(&project));
 }
 
-/// What the session made lies below the other mount, and stays for the next restore.
+/// The directory that the session made lies below the other mount, and stays for the next restore.
 #[test]
 fn a_mount_over_a_directory_of_the_session_leaves_a_part() {
     let sandbox = Sandbox::new();

@@ -29,7 +29,7 @@ pub(crate) enum Step {
     Exchange(Place, Place),
     /// Any mode, also one that shuts the owner out.
     AnyMode(Place, u16),
-    /// Gives it to root, which nobody else takes from there.
+    /// Gives it to root. An ordinary user cannot take it from there.
     Root(Place),
 }
 

@@ -1,4 +1,4 @@
-//! What an ordinary user restores, in a tree that has objects of root and directories that shut the user out, is exact if it says so.
+//! Restores by an ordinary user, in trees with objects of root and directories that shut the user out: exact where they say so.
 
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ impl Drawn {
     }
 }
 
-/// Whether the tests can draw for another user.
+/// Returns true if the tests can draw for another user.
 fn is_possible(what: &str) -> bool {
     let is_possible = is_root() && Sandbox::unprivileged().is_some();
     if !is_possible {
