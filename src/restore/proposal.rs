@@ -139,11 +139,7 @@ impl ProposedMount {
             let is_new = !self.target.iter().any(|target| target.gap(path).is_some());
             let listing = now.and_then(|now| now.directory(path));
             let is_closed = listing.is_some_and(|dir| dir.listing == Listing::Unreadable);
-            // What the session made lies below it, and stays.
-            let last = self.request.witness.last.as_ref();
-            let is_covered = gap.reason == GapReason::MountPoint.words()
-                && last.is_some_and(|last| last.entry(path).is_some() && last.gap(path).is_none());
-            return is_new && (is_closed || is_covered)
+            return is_new && is_closed
                 || gap.is_one_sided && !is_there && gap.reason != GapReason::MountPoint.words();
         };
         let listing = self.target.as_ref().and_then(|target| target.directory(path));

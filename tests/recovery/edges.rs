@@ -72,33 +72,6 @@ fn root_that_is_mounted_over_is_refused() {
     assert_same_tree(&before, &Tree::read(&project));
 }
 
-/// The directory that the session made lies below the other mount, and stays for the next restore.
-#[test]
-fn a_mount_over_a_directory_of_the_session_leaves_a_part() {
-    let sandbox = Sandbox::new();
-    let project = sandbox.project("covered");
-    Build::at(&project).file("a", "before\n").aged();
-    let before = Tree::read(&project);
-    let id = sandbox.launch(&project, "echo agent > a; mkdir new");
-    let new = project.join("new");
-    let mounted = Command::new("mount")
-        .args(["-t", "tmpfs", "none"])
-        .arg(&new)
-        .status();
-    if !is_root() || !mounted.is_ok_and(|status| status.success()) {
-        skip("a mount over a new directory", "nothing can be mounted here");
-        return;
-    }
-    let over = Mounted(&new);
-    sandbox
-        .jackin(["restore", &id, "--yes"])
-        .code(6)
-        .shows("new: another mount begins here");
-    drop(over);
-    sandbox.restore(&id, &[]);
-    assert_same_tree(&before, &Tree::read(&project));
-}
-
 #[test]
 fn readonly_mount_inside_a_writable_one_is_not_restored_into() {
     let sandbox = Sandbox::new();
