@@ -12,7 +12,7 @@ use crate::support::build::{Build, noise};
 use crate::support::compare::assert_same_tree;
 use crate::support::documents::{Instance, instances};
 use crate::support::kill::{Dice, fill, strike};
-use crate::support::machine::{has_points, is_nightly};
+use crate::support::machine::{binary, has_points, is_nightly};
 use crate::support::patience::{await_moment, await_that};
 use crate::support::sandbox::Sandbox;
 use crate::support::stop::interrupt;
@@ -93,7 +93,7 @@ fn checkpoints_and_the_end_wait_for_the_baseline() {
     let Some(btrfs) = Btrfs::new(&sandbox) else { return };
     let project = &btrfs.project;
     large(project);
-    let program = crate::support::machine::binary();
+    let program = binary();
     let script = format!(
         "echo one >mode; {} recovery checkpoint --name one; echo two >mode",
         program.display()
@@ -397,7 +397,10 @@ fn checkpoints_by_the_clock_come_behind_a_baseline_that_takes_longer() {
     large(project);
     let before = Tree::read(project);
     let target = project.to_str().unwrap();
-    let script = "for n in 1 2 3 4 5 6 7 8; do echo $n >mode; sleep 1; done";
+    // A slow machine stores the baseline for a while.
+    let script = "for n in $(seq 90); do echo $n >mode; sleep 1; \
+         \"$0\" recovery show --json | grep -Eq '\"kind\": *\"checkpoint\"' && break; done";
+    let program = binary();
     let words = [
         "launch",
         "--snapshot",
@@ -409,6 +412,7 @@ fn checkpoints_by_the_clock_come_behind_a_baseline_that_takes_longer() {
         "sh",
         "-c",
         script,
+        program.to_str().unwrap(),
     ];
     let run = sandbox.command(words).inside(project).run().ok();
     let instance = only(&sandbox);
