@@ -124,7 +124,10 @@ fn reference(path: &RelPath) -> Option<&[u8]> {
         start += part.len() + 1;
         let below = bytes.get(start..).unwrap_or_default();
         if is_dot_git(part) {
-            let is_ref = below.starts_with(b"refs/") || below.ends_with(b"HEAD");
+            // Also of a submodule or a linked work tree. The reflog of a branch moves with it.
+            let mut parts = below.split(|byte| *byte == b'/');
+            let kind = parts.find(|part| matches!(*part, b"refs" | b"logs"));
+            let is_ref = kind == Some(b"refs") || kind.is_none() && below.ends_with(b"HEAD");
             return is_ref.then_some(below);
         }
     }
@@ -201,4 +204,28 @@ pub fn moved(changes: &[Change]) -> Vec<(RelPath, RelPath)> {
 
 fn name(path: &RelPath) -> &[u8] {
     path.halves().1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reference;
+    use crate::model::RelPath;
+
+    #[test]
+    fn a_file_with_a_ref_is_that_of_no_other_ref() {
+        for (path, below) in [
+            ("a/.git/refs/heads/x", Some("refs/heads/x")),
+            (".git/modules/m/refs/heads/x", Some("modules/m/refs/heads/x")),
+            (".git/worktrees/w/HEAD", Some("worktrees/w/HEAD")),
+            (".git/ORIG_HEAD", Some("ORIG_HEAD")),
+            (".git/logs/refs/heads/x", None),
+            (".git/logs/HEAD", None),
+            (".git/objects/ab/cd", None),
+            ("refs/heads/x", None),
+            (".git", None),
+        ] {
+            let path = RelPath::new(path.as_bytes()).unwrap();
+            assert_eq!(reference(&path), below.map(str::as_bytes), "{path:?}");
+        }
+    }
 }

@@ -83,7 +83,7 @@ pub(crate) struct RestoreDocument<'a> {
     /// Edits between turns that are yours, or may be, and were overwritten or deleted afterwards. The restore does not bring them back; the
     /// reason names the snapshot that has them.
     pub(crate) lost_edits: Vec<ReasonDocument>,
-    /// Unknown files in the temporary directory, which stay there, in words.
+    /// Unknown files in the temporary directory, which stay there, in words; of `resume` also a sentence if something stayed as planned.
     pub(crate) left: Vec<String>,
     /// Of a plan, where each mount ends in the lists above.
     #[serde(skip)]

@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::git_formats::GitFormats;
 use super::git_objects::GoneObjects;
+use super::git_parts::reflog;
 use super::left_tree::{LeftStates, LeftTree};
 use super::packed_refs::PackedRefs;
 use crate::git_directories::{Repositories, is_git_directory, shared_git_directory, work_tree};
@@ -433,12 +434,12 @@ fn under_way(live: &Live<'_>, now: &Manifest, git: &RelPath, file: RelPath) -> U
     };
     let name = named(live, &head).or_else(rebased);
     let shared = shared_git_directory(now, git);
-    let of_branch = |dir: &RelPath| name.as_ref().and_then(|name| file_of(dir, name));
-    let log = of_branch(&below(&shared, "logs"));
+    let branch = name.and_then(|name| file_of(&shared, &name));
+    let log = branch.as_ref().and_then(|branch| reflog(&shared, branch));
     UnderWay {
         file,
         head,
-        branch: of_branch(&shared),
+        branch,
         logs: log.into_iter().chain([below(git, "logs/HEAD")]).collect(),
     }
 }

@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::attribution::ChangeHistory;
 use super::git_objects::objects_holding;
 use super::git_parts::{
-    is_hook, is_needed_by_others, is_packed_in, names_objects, needs_others, session_made,
+    is_hook, is_needed_by_others, is_packed_in, names_objects, needs_others, reflog, session_made,
 };
 use super::plan::{Action, KeptPath, Step};
 use crate::diff::Change;
 use crate::git_directories::Repositories;
 use crate::model::{Manifest, RelPath};
-use git_reader::below;
 
 /// Steps by path.
 type Steps = BTreeMap<RelPath, Step>;
@@ -234,11 +233,7 @@ impl<'a> GitNeeds<'a> {
                 continue;
             }
             let own = self.repositories.holding(branch);
-            let log = own.and_then(|own| {
-                let name = branch.as_bytes().get(own.as_bytes().len()..)?;
-                let name = name.strip_prefix(b"/").unwrap_or(name);
-                RelPath::new(&[below(own, "logs").as_bytes(), b"/", name].concat()).ok()
-            });
+            let log = own.and_then(|own| reflog(own, branch));
             let has_file = self.now.is_some_and(|now| now.entry(branch).is_some());
             let is_its = |path: &RelPath, step: &Step| {
                 let is_one = path == branch || log.as_ref() == Some(path);

@@ -2,6 +2,7 @@
 
 use crate::git_directories::{Repositories, is_git_directory};
 use crate::model::{Manifest, RelPath};
+use git_reader::below;
 
 /// Returns true if another file of the git directory `own` may need this one: objects, which refs, the index and reflogs name; the tables of
 /// refs, which their list names; the shared part of a split index; and `shallow`, without which git misses the parents of commits.
@@ -28,6 +29,13 @@ pub(super) fn is_reference(own: &RelPath, path: &RelPath) -> bool {
 /// Returns true if a path of the git directory `own` may name objects: a ref, a reflog, an index, or what a command has begun.
 pub(super) fn names_objects(own: &RelPath, path: &RelPath) -> bool {
     needs_others(own, path) && (is_reference(own, path) || is_bookkeeping(own, path))
+}
+
+/// Returns the reflog of the ref with the own file `reference` in the git directory `own`.
+pub(super) fn reflog(own: &RelPath, reference: &RelPath) -> Option<RelPath> {
+    let name = reference.as_bytes().get(own.as_bytes().len()..)?;
+    let name = name.strip_prefix(b"/").unwrap_or(name);
+    RelPath::new(&[below(own, "logs").as_bytes(), b"/", name].concat()).ok()
 }
 
 /// Returns true for what holds objects, refs or reflogs of the git directory `own`, of a linked work tree or of a submodule. Git deletes such a

@@ -76,7 +76,7 @@ pub struct Report {
     pub receipt: Option<u64>,
     /// The mounts, in the proposal's order.
     pub mounts: Vec<MountReport>,
-    /// A staging directory that could not be removed, with the reason.
+    /// What could not be removed, with the reason, and after an interruption that the plan left something as it was.
     pub left: Vec<String>,
     /// True if a later command may still clean up some of that. The journal is kept for it.
     pub unsettled: bool,

@@ -223,10 +223,12 @@ fn is_device(bearer: &Bearer<'_, BorrowedFd<'_>>) -> bool {
 }
 
 fn read_list(bearer: &Bearer<'_, BorrowedFd<'_>>) -> Result<Option<Vec<u8>>> {
-    match path_of_bearer(bearer) {
-        Ok(path) => access_list::read(&path),
-        Err(Errno::OPNOTSUPP) => Ok(None),
-        Err(error) => Err(error),
+    match (path_of_bearer(bearer), bearer) {
+        (Ok(path), _) => access_list::read(&path),
+        (Err(Errno::OPNOTSUPP), _) => Ok(None),
+        // A sandbox can deny the path by the inode and allow the other one.
+        (Err(_), Bearer::Open(handle)) => access_list::read(&path_to_read(*handle, OsStr::new(""))?),
+        (Err(_), Bearer::Child(dir, name)) => access_list::read(&path_to_read(*dir, name)?),
     }
 }
 
